@@ -1,0 +1,658 @@
+#include "gpu/job.h"
+#include "artifacts/base/ck.h"
+#include "artifacts/base/json.h"
+#include <stdlib.h>
+
+const char *const job_phase_names[] = {"validate", "timing", "timeline", "instructions", NULL};
+const char *const job_step_names[] = {"matmul", "kernel", "copy", NULL};
+static const char *const place_names[] = {"external", "arena", NULL};
+
+/* Whatever the file says, no device holds more; sums of a few of these still fit. */
+#define MAX_BYTES ((uint64_t)1 << 50)
+enum { MAX_REPEATS = 1000000, MAX_BLOCKS = 100000, MAX_GUARD_BYTES = 1 << 30, MAX_WRITES = 4 };
+
+/* --- Writing. --- */
+
+static void write_part(jw *j, const char *key, const job_part *p)
+{
+    jw_obj(j, key);
+    jw_u64(j, "offset_bytes", p->offset_bytes);
+    jw_u64(j, "bytes", p->bytes);
+    jw_digest(j, "sha256", p->sha256);
+    jw_end(j);
+}
+
+static void write_i64s(jw *j, const char *key, const int64_t *v, uint64_t n)
+{
+    jw_arr(j, key);
+    for (uint64_t i = 0; i < n; i++)
+        jw_i64(j, NULL, v[i]);
+    jw_end(j);
+}
+
+static void write_matrix(jw *j, const char *key, const lt_matrix *m)
+{
+    jw_obj(j, key);
+    jw_str(j, "type", dtype_names[m->type]);
+    jw_str(j, "order", lt_order_names[m->order]);
+    jw_u64(j, "rows", m->rows);
+    jw_u64(j, "cols", m->cols);
+    jw_u64(j, "ld", m->ld);
+    jw_end(j);
+}
+
+static void write_call(jw *j, const lt_call *c)
+{
+    jw_obj(j, "call");
+    jw_u64(j, "m", c->m);
+    jw_u64(j, "n", c->n);
+    jw_u64(j, "k", c->k);
+    write_matrix(j, "a", &c->a);
+    write_matrix(j, "b", &c->b);
+    write_matrix(j, "c", &c->c);
+    write_matrix(j, "d", &c->d);
+    jw_bool(j, "trans_a", c->trans_a);
+    jw_bool(j, "trans_b", c->trans_b);
+    jw_str(j, "epilogue", lt_epilogue_names[c->epilogue]);
+    jw_bool(j, "beta_one", c->beta_one);
+    jw_u64(j, "workspace_bytes", c->workspace_bytes);
+    jw_end(j);
+}
+
+static void write_step(jw *j, const job_step *s)
+{
+    jw_obj(j, NULL);
+    jw_str(j, "kind", job_step_names[s->kind]);
+    jw_u64(j, "node", s->node);
+    switch (s->kind) {
+    case JOB_MATMUL:
+        write_call(j, &s->call);
+        jw_i64(j, "a", s->a);
+        jw_i64(j, "b", s->b);
+        jw_i64(j, "c", s->c);
+        jw_i64(j, "d", s->d);
+        jw_i64(j, "bias", s->bias);
+        jw_i64(j, "workspace", s->workspace);
+        break;
+    case JOB_KERNEL:
+        jw_u64(j, "module", s->module);
+        jw_str(j, "entry", s->entry);
+        write_i64s(j, "args", s->args, s->n_args);
+        jw_u64s(j, "grid", s->grid, 3);
+        jw_u64s(j, "block", s->block, 3);
+        jw_u64(j, "shared_bytes", s->shared_bytes);
+        break;
+    case JOB_COPY:
+        jw_i64(j, "src", s->src);
+        jw_i64(j, "dst", s->dst);
+        break;
+    }
+    write_i64s(j, "writes", s->writes, s->n_writes);
+    jw_end(j);
+}
+
+static void write_fixture(jw *j, const job_fixture *f)
+{
+    jw_obj(j, NULL);
+    jw_str(j, "name", f->name);
+    jw_arr(j, "inputs");
+    for (uint64_t i = 0; i < f->n_inputs; i++) {
+        jw_obj(j, NULL);
+        jw_i64(j, "buffer", f->inputs[i].buffer);
+        write_part(j, "data", &f->inputs[i].data);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_arr(j, "outputs");
+    for (uint64_t i = 0; i < f->n_outputs; i++) {
+        jw_obj(j, NULL);
+        jw_i64(j, "buffer", f->outputs[i].buffer);
+        jw_u64(j, "offset_bytes", f->outputs[i].offset_bytes);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+}
+
+void job_write(jw *j, const job *jb)
+{
+    jw_obj(j, NULL);
+    jw_str(j, "format", "replay-job/0");
+    jw_str(j, "phase", job_phase_names[jb->phase]);
+    jw_u64(j, "arena_bytes", jb->arena_bytes);
+    jw_u64(j, "guard_bytes", jb->guard_bytes);
+    jw_obj(j, "parameters");
+    jw_i64(j, "buffer", jb->params_buffer);
+    write_i64s(j, "values", jb->params, jb->n_params);
+    jw_end(j);
+
+    jw_arr(j, "buffers");
+    for (uint64_t i = 0; i < jb->n_buffers; i++) {
+        const job_buffer *b = &jb->buffers[i];
+        jw_obj(j, NULL);
+        jw_str(j, "id", b->id);
+        jw_str(j, "place", place_names[b->place]);
+        jw_u64(j, "offset_bytes", b->offset_bytes);
+        jw_u64(j, "bytes", b->bytes);
+        jw_bool(j, "writable", b->writable);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_arr(j, "modules");
+    for (uint64_t i = 0; i < jb->n_modules; i++) {
+        jw_obj(j, NULL);
+        jw_str(j, "name", jb->modules[i].name);
+        write_part(j, "ptx", &jb->modules[i].ptx);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_arr(j, "steps");
+    for (uint64_t i = 0; i < jb->n_steps; i++)
+        write_step(j, &jb->steps[i]);
+    jw_end(j);
+    jw_arr(j, "fixtures");
+    for (uint64_t i = 0; i < jb->n_fixtures; i++)
+        write_fixture(j, &jb->fixtures[i]);
+    jw_end(j);
+
+    jw_obj(j, "timing");
+    jw_u64(j, "fixture", jb->timing.fixture);
+    jw_u64(j, "warmup", jb->timing.warmup);
+    jw_u64(j, "pilot", jb->timing.pilot);
+    jw_u64(j, "blocks", jb->timing.blocks);
+    jw_u64(j, "block_ns", jb->timing.block_ns);
+    jw_u64(j, "max_calls", jb->timing.max_calls);
+    jw_end(j);
+    jw_u64(j, "timeline_launches", jb->timeline_launches);
+    jw_u64(j, "output_bytes", jb->output_bytes);
+    jw_end(j);
+}
+
+/* --- Reading. --- */
+
+typedef struct {
+    rp_err *e;
+    scratch *sc;
+    job *jb;
+    uint64_t data_bytes;
+} reader;
+
+/* An integer member between two bounds, both allowed. */
+static rp_code ranged(reader *r, uint64_t *out, js_node *obj, const char *key, uint64_t least, uint64_t most)
+{
+    if (js_u64(r->e, out, obj, key))
+        return r->e->code;
+    if (*out < least || *out > most)
+        return js_fail(r->e, js_find(obj, key), FIND_JSON_VALUE, "expected %llu to %llu, found %llu",
+                       (unsigned long long)least, (unsigned long long)most, (unsigned long long)*out);
+    return RP_OK;
+}
+
+/* Storage for the n elements of a list, or NULL with the error set. */
+static void *list(reader *r, size_t n, size_t size)
+{
+    void *p = scratch_array(r->sc, n, size);
+    if (!p)
+        err_nomem(r->e);
+    return p;
+}
+
+static rp_code text_of(reader *r, const char **out, js_node *obj, const char *key)
+{
+    if (js_str(r->e, out, obj, key))
+        return r->e->code;
+    if (!**out)
+        return js_fail(r->e, js_find(obj, key), FIND_JSON_VALUE, "expected a name, found none");
+    return RP_OK;
+}
+
+/* The index of a buffer; -1 only where there may be none. */
+static rp_code buffer_index(reader *r, const js_node *v, int64_t i, bool none_allowed)
+{
+    if ((i == -1 && none_allowed) || (i >= 0 && (uint64_t)i < r->jb->n_buffers))
+        return RP_OK;
+    return js_fail(r->e, v, FIND_JSON_VALUE, "expected a buffer below %llu%s, found %lld",
+                   (unsigned long long)r->jb->n_buffers, none_allowed ? " or -1" : "", (long long)i);
+}
+
+static rp_code read_buffer_index(reader *r, int64_t *out, js_node *obj, const char *key, bool none_allowed)
+{
+    if (js_i64(r->e, out, obj, key))
+        return r->e->code;
+    return buffer_index(r, js_find(obj, key), *out, none_allowed);
+}
+
+static rp_code read_part(reader *r, job_part *p, js_node *obj, const char *key)
+{
+    js_node *o;
+    if (js_obj(r->e, &o, obj, key) || js_u64(r->e, &p->offset_bytes, o, "offset_bytes") ||
+        js_u64(r->e, &p->bytes, o, "bytes") || js_digest(r->e, &p->sha256, o, "sha256") || js_done(r->e, o))
+        return r->e->code;
+    if (!ck_inside(p->offset_bytes, p->bytes, r->data_bytes))
+        return js_fail(r->e, o, FIND_JSON_VALUE,
+                       "expected a range inside the %llu bytes of data, found %llu at %llu",
+                       (unsigned long long)r->data_bytes, (unsigned long long)p->bytes,
+                       (unsigned long long)p->offset_bytes);
+    return RP_OK;
+}
+
+static rp_code read_buffers(reader *r, js_node *root)
+{
+    js_node *arr;
+    size_t n;
+    if (js_arr(r->e, &arr, &n, root, "buffers"))
+        return r->e->code;
+    job *jb = r->jb;
+    uint64_t total = 0, guards;
+    if (!(jb->buffers = list(r, n, sizeof *jb->buffers)))
+        return r->e->code;
+    jb->n_buffers = n;
+    for (size_t i = 0; i < n; i++) {
+        js_node *o = js_at(arr, i);
+        job_buffer *b = &jb->buffers[i];
+        int place;
+        if (js_as_obj(r->e, o) || text_of(r, &b->id, o, "id") ||
+            js_enum(r->e, &place, o, "place", place_names) ||
+            js_u64(r->e, &b->offset_bytes, o, "offset_bytes") ||
+            ranged(r, &b->bytes, o, "bytes", 0, MAX_BYTES) || js_bool(r->e, &b->writable, o, "writable") ||
+            js_done(r->e, o))
+            return r->e->code;
+        b->place = (job_place)place;
+        if (b->place == JOB_EXTERNAL && b->offset_bytes != 0)
+            return js_fail(r->e, o, FIND_JSON_VALUE, "expected offset 0 for an external buffer, found %llu",
+                           (unsigned long long)b->offset_bytes);
+        if (b->place == JOB_ARENA && !ck_inside(b->offset_bytes, b->bytes, jb->arena_bytes))
+            return js_fail(r->e, o, FIND_JSON_VALUE,
+                           "expected a range inside the arena of %llu bytes, found %llu at %llu",
+                           (unsigned long long)jb->arena_bytes, (unsigned long long)b->bytes,
+                           (unsigned long long)b->offset_bytes);
+        if (b->place == JOB_EXTERNAL && (!ck_add_u64(total, b->bytes, &total) || total > MAX_BYTES))
+            return js_fail(r->e, o, FIND_JSON_VALUE,
+                           "expected external buffers of at most 2^50 bytes in all");
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(jb->buffers[k].id, b->id))
+                return js_fail(r->e, o, FIND_JSON_VALUE, "expected ids that differ, found \"%.64s\" twice",
+                               b->id);
+    }
+    if (!ck_mul_u64(2 * jb->guard_bytes, jb->n_buffers + 1, &guards) || guards > MAX_BYTES)
+        return js_fail(r->e, arr, FIND_JSON_VALUE, "expected guard bands of at most 2^50 bytes in all");
+    return RP_OK;
+}
+
+static rp_code read_params(reader *r, js_node *root)
+{
+    js_node *o, *arr;
+    size_t n;
+    job *jb = r->jb;
+    if (js_obj(r->e, &o, root, "parameters") || read_buffer_index(r, &jb->params_buffer, o, "buffer", true) ||
+        js_arr(r->e, &arr, &n, o, "values") || js_done(r->e, o))
+        return r->e->code;
+    int64_t *values = list(r, n, sizeof *values);
+    if (!values)
+        return r->e->code;
+    for (size_t i = 0; i < n; i++)
+        if (js_as_i64(r->e, &values[i], js_at(arr, i)))
+            return r->e->code;
+    jb->params = values;
+    jb->n_params = n;
+    if ((jb->params_buffer < 0) != (n == 0))
+        return js_fail(r->e, o, FIND_JSON_VALUE,
+                       "expected a buffer and values, or neither, found buffer %lld and %zu values",
+                       (long long)jb->params_buffer, n);
+    uint64_t bytes;
+    if (n && (!ck_mul_u64(n, sizeof *values, &bytes) || bytes > jb->buffers[jb->params_buffer].bytes))
+        return js_fail(r->e, o, FIND_JSON_VALUE, "expected at most %llu bytes of values, found %zu values",
+                       (unsigned long long)jb->buffers[jb->params_buffer].bytes, n);
+    return RP_OK;
+}
+
+static rp_code read_modules(reader *r, js_node *root)
+{
+    js_node *arr;
+    size_t n;
+    if (js_arr(r->e, &arr, &n, root, "modules"))
+        return r->e->code;
+    if (!(r->jb->modules = list(r, n, sizeof *r->jb->modules)))
+        return r->e->code;
+    r->jb->n_modules = n;
+    for (size_t i = 0; i < n; i++) {
+        js_node *o = js_at(arr, i);
+        job_module *m = &r->jb->modules[i];
+        if (js_as_obj(r->e, o) || text_of(r, &m->name, o, "name") || read_part(r, &m->ptx, o, "ptx") ||
+            js_done(r->e, o))
+            return r->e->code;
+        if (!m->ptx.bytes)
+            return js_fail(r->e, o, FIND_JSON_VALUE, "expected PTX text, found none");
+    }
+    return RP_OK;
+}
+
+static rp_code read_matrix(reader *r, lt_matrix *m, js_node *call, const char *key)
+{
+    js_node *o;
+    int type, order;
+    if (js_obj(r->e, &o, call, key) || js_enum(r->e, &type, o, "type", dtype_names) ||
+        js_enum(r->e, &order, o, "order", lt_order_names) || ranged(r, &m->rows, o, "rows", 1, MAX_BYTES) ||
+        ranged(r, &m->cols, o, "cols", 1, MAX_BYTES) || ranged(r, &m->ld, o, "ld", 1, MAX_BYTES) ||
+        js_done(r->e, o))
+        return r->e->code;
+    m->type = (dtype)type;
+    m->order = (lt_order)order;
+    if (m->type != DT_F16 && m->type != DT_BF16 && m->type != DT_F32)
+        return js_fail(r->e, o, FIND_JSON_VALUE, "expected a matrix of f16, bf16 or f32, found %s",
+                       dtype_names[type]);
+    return RP_OK;
+}
+
+/* The matrix has the extents that the call's sizes ask for and ends inside its buffer. */
+static rp_code check_matrix(reader *r, const js_node *v, const char *what, const lt_matrix *m, uint64_t rows,
+                            uint64_t cols, int64_t buffer)
+{
+    const job_buffer *b = &r->jb->buffers[buffer];
+    if (m->rows != rows || m->cols != cols)
+        return js_fail(r->e, v, FIND_JSON_VALUE,
+                       "expected %s of %llu rows and %llu columns, found %llu and %llu", what,
+                       (unsigned long long)rows, (unsigned long long)cols, (unsigned long long)m->rows,
+                       (unsigned long long)m->cols);
+    uint64_t elements, bytes;
+    if (!lt_reach(m, &elements) || !ck_mul_u64(elements, dtype_bytes(m->type), &bytes) || bytes > b->bytes)
+        return js_fail(r->e, v, FIND_JSON_VALUE,
+                       "expected %s inside the %llu bytes of %.64s, found that it reaches beyond", what,
+                       (unsigned long long)b->bytes, b->id);
+    /* The library is promised 256 bytes unless told otherwise. */
+    if (b->offset_bytes % 256)
+        return js_fail(r->e, v, FIND_JSON_VALUE, "expected %s aligned to 256 bytes, found it at %llu", what,
+                       (unsigned long long)b->offset_bytes);
+    return RP_OK;
+}
+
+static rp_code read_matmul(reader *r, job_step *s, js_node *o)
+{
+    lt_call *c = &s->call;
+    js_node *v;
+    int epilogue;
+    if (js_obj(r->e, &v, o, "call") || ranged(r, &c->m, v, "m", 1, MAX_BYTES) ||
+        ranged(r, &c->n, v, "n", 1, MAX_BYTES) || ranged(r, &c->k, v, "k", 1, MAX_BYTES) ||
+        read_matrix(r, &c->a, v, "a") || read_matrix(r, &c->b, v, "b") || read_matrix(r, &c->c, v, "c") ||
+        read_matrix(r, &c->d, v, "d") || js_bool(r->e, &c->trans_a, v, "trans_a") ||
+        js_bool(r->e, &c->trans_b, v, "trans_b") ||
+        js_enum(r->e, &epilogue, v, "epilogue", lt_epilogue_names) ||
+        js_bool(r->e, &c->beta_one, v, "beta_one") ||
+        ranged(r, &c->workspace_bytes, v, "workspace_bytes", 0, MAX_BYTES) || js_done(r->e, v))
+        return r->e->code;
+    c->epilogue = (lt_epilogue)epilogue;
+    if (read_buffer_index(r, &s->a, o, "a", false) || read_buffer_index(r, &s->b, o, "b", false) ||
+        read_buffer_index(r, &s->c, o, "c", false) || read_buffer_index(r, &s->d, o, "d", false) ||
+        read_buffer_index(r, &s->bias, o, "bias", true) ||
+        read_buffer_index(r, &s->workspace, o, "workspace", true))
+        return r->e->code;
+    if (check_matrix(r, v, "a", &c->a, c->trans_a ? c->k : c->m, c->trans_a ? c->m : c->k, s->a) ||
+        check_matrix(r, v, "b", &c->b, c->trans_b ? c->n : c->k, c->trans_b ? c->k : c->n, s->b) ||
+        check_matrix(r, v, "c", &c->c, c->m, c->n, s->c) || check_matrix(r, v, "d", &c->d, c->m, c->n, s->d))
+        return r->e->code;
+    if (lt_epilogue_has_bias(c->epilogue) != (s->bias >= 0))
+        return js_fail(r->e, o, FIND_JSON_VALUE, "expected a bias buffer exactly where the epilogue has one");
+    if (s->bias >= 0) {
+        lt_matrix column = {.type = c->d.type, .order = LT_COL, .rows = c->m, .cols = 1, .ld = c->m};
+        if (check_matrix(r, v, "the bias", &column, c->m, 1, s->bias))
+            return r->e->code;
+    }
+    if ((c->workspace_bytes > 0) != (s->workspace >= 0))
+        return js_fail(r->e, o, FIND_JSON_VALUE,
+                       "expected a workspace buffer exactly where the call has one");
+    if (s->workspace >= 0) {
+        const job_buffer *w = &r->jb->buffers[s->workspace];
+        if (c->workspace_bytes > w->bytes || w->offset_bytes % 256)
+            return js_fail(r->e, o, FIND_JSON_VALUE,
+                           "expected an aligned workspace of %llu bytes, found %llu at %llu",
+                           (unsigned long long)c->workspace_bytes, (unsigned long long)w->bytes,
+                           (unsigned long long)w->offset_bytes);
+    }
+    return RP_OK;
+}
+
+static rp_code read_kernel(reader *r, job_step *s, js_node *o)
+{
+    js_node *args;
+    size_t n;
+    if (js_u64(r->e, &s->module, o, "module") || text_of(r, &s->entry, o, "entry") ||
+        js_arr(r->e, &args, &n, o, "args") || js_u64s(r->e, s->grid, 3, o, "grid") ||
+        js_u64s(r->e, s->block, 3, o, "block") ||
+        ranged(r, &s->shared_bytes, o, "shared_bytes", 0, INT32_MAX))
+        return r->e->code;
+    if (s->module >= r->jb->n_modules)
+        return js_fail(r->e, o, FIND_JSON_VALUE, "expected a module below %llu, found %llu",
+                       (unsigned long long)r->jb->n_modules, (unsigned long long)s->module);
+    if (n > JOB_MAX_ARGS)
+        return js_fail(r->e, args, FIND_JSON_VALUE, "expected at most %d arguments, found %zu", JOB_MAX_ARGS,
+                       n);
+    for (size_t i = 0; i < n; i++)
+        if (js_as_i64(r->e, &s->args[i], js_at(args, i)) ||
+            buffer_index(r, js_at(args, i), s->args[i], false))
+            return r->e->code;
+    s->n_args = n;
+    /* The limits of every CUDA device so far; the product of a block's extents is then far from overflow. */
+    static const uint64_t most_grid[3] = {INT32_MAX, 65535, 65535}, most_block[3] = {1024, 1024, 64};
+    for (int i = 0; i < 3; i++)
+        if (!s->grid[i] || s->grid[i] > most_grid[i] || !s->block[i] || s->block[i] > most_block[i])
+            return js_fail(r->e, o, FIND_JSON_VALUE,
+                           "expected a launchable grid and block, found %llu and %llu in axis %d",
+                           (unsigned long long)s->grid[i], (unsigned long long)s->block[i], i);
+    if (s->block[0] * s->block[1] * s->block[2] > 1024)
+        return js_fail(r->e, o, FIND_JSON_VALUE, "expected at most 1024 threads a block, found %llu",
+                       (unsigned long long)(s->block[0] * s->block[1] * s->block[2]));
+    return RP_OK;
+}
+
+static rp_code read_copy(reader *r, job_step *s, js_node *o)
+{
+    if (read_buffer_index(r, &s->src, o, "src", false) || read_buffer_index(r, &s->dst, o, "dst", false))
+        return r->e->code;
+    uint64_t from = r->jb->buffers[s->src].bytes, to = r->jb->buffers[s->dst].bytes;
+    if (from != to || !from)
+        return js_fail(r->e, o, FIND_JSON_VALUE, "expected buffers of equal size, found %llu and %llu bytes",
+                       (unsigned long long)from, (unsigned long long)to);
+    return RP_OK;
+}
+
+static bool writes_buffer(const job_step *s, int64_t buffer)
+{
+    for (uint64_t i = 0; i < s->n_writes; i++)
+        if (s->writes[i] == buffer)
+            return true;
+    return false;
+}
+
+static rp_code read_writes(reader *r, job_step *s, js_node *o)
+{
+    js_node *arr;
+    size_t n;
+    if (js_arr(r->e, &arr, &n, o, "writes"))
+        return r->e->code;
+    if (!n || n > MAX_WRITES)
+        return js_fail(r->e, arr, FIND_JSON_VALUE, "expected 1 to %d buffers, found %zu", MAX_WRITES, n);
+    for (size_t i = 0; i < n; i++) {
+        if (js_as_i64(r->e, &s->writes[i], js_at(arr, i)) ||
+            buffer_index(r, js_at(arr, i), s->writes[i], false))
+            return r->e->code;
+        if (!r->jb->buffers[s->writes[i]].writable)
+            return js_fail(r->e, js_at(arr, i), FIND_JSON_VALUE, "expected a writable buffer, found %.64s",
+                           r->jb->buffers[s->writes[i]].id);
+    }
+    s->n_writes = n;
+    if ((s->kind == JOB_MATMUL &&
+         (!writes_buffer(s, s->d) || (s->workspace >= 0 && !writes_buffer(s, s->workspace)))) ||
+        (s->kind == JOB_COPY && !writes_buffer(s, s->dst)))
+        return js_fail(r->e, arr, FIND_JSON_VALUE,
+                       "expected the step's destination and scratch among its writes");
+    return RP_OK;
+}
+
+static rp_code read_steps(reader *r, js_node *root)
+{
+    js_node *arr;
+    size_t n;
+    if (js_arr(r->e, &arr, &n, root, "steps"))
+        return r->e->code;
+    if (!(r->jb->steps = list(r, n, sizeof *r->jb->steps)))
+        return r->e->code;
+    r->jb->n_steps = n;
+    for (size_t i = 0; i < n; i++) {
+        js_node *o = js_at(arr, i);
+        job_step *s = &r->jb->steps[i];
+        int kind;
+        if (js_as_obj(r->e, o) || js_enum(r->e, &kind, o, "kind", job_step_names) ||
+            js_u64(r->e, &s->node, o, "node"))
+            return r->e->code;
+        s->kind = (job_step_kind)kind;
+        s->bias = s->workspace = -1;
+        rp_code rc = s->kind == JOB_MATMUL   ? read_matmul(r, s, o)
+                     : s->kind == JOB_KERNEL ? read_kernel(r, s, o)
+                                             : read_copy(r, s, o);
+        if (rc || read_writes(r, s, o) || js_done(r->e, o))
+            return r->e->code;
+    }
+    return RP_OK;
+}
+
+static rp_code read_inputs(reader *r, job_fixture *f, js_node *o)
+{
+    js_node *arr;
+    size_t n;
+    if (js_arr(r->e, &arr, &n, o, "inputs"))
+        return r->e->code;
+    if (!(f->inputs = list(r, n, sizeof *f->inputs)))
+        return r->e->code;
+    f->n_inputs = n;
+    for (size_t i = 0; i < n; i++) {
+        js_node *v = js_at(arr, i);
+        job_input *in = &f->inputs[i];
+        if (js_as_obj(r->e, v) || read_buffer_index(r, &in->buffer, v, "buffer", false) ||
+            read_part(r, &in->data, v, "data") || js_done(r->e, v))
+            return r->e->code;
+        if (in->data.bytes != r->jb->buffers[in->buffer].bytes)
+            return js_fail(r->e, v, FIND_JSON_VALUE, "expected %llu bytes for %.64s, found %llu",
+                           (unsigned long long)r->jb->buffers[in->buffer].bytes,
+                           r->jb->buffers[in->buffer].id, (unsigned long long)in->data.bytes);
+    }
+    return RP_OK;
+}
+
+static rp_code read_outputs(reader *r, job_fixture *f, js_node *o)
+{
+    js_node *arr;
+    size_t n;
+    if (js_arr(r->e, &arr, &n, o, "outputs"))
+        return r->e->code;
+    if (!(f->outputs = list(r, n, sizeof *f->outputs)))
+        return r->e->code;
+    f->n_outputs = n;
+    for (size_t i = 0; i < n; i++) {
+        js_node *v = js_at(arr, i);
+        job_output *out = &f->outputs[i];
+        if (js_as_obj(r->e, v) || read_buffer_index(r, &out->buffer, v, "buffer", false) ||
+            js_u64(r->e, &out->offset_bytes, v, "offset_bytes") || js_done(r->e, v))
+            return r->e->code;
+        if (!ck_inside(out->offset_bytes, r->jb->buffers[out->buffer].bytes, r->jb->output_bytes))
+            return js_fail(r->e, v, FIND_JSON_VALUE,
+                           "expected a range inside the %llu bytes of output, found %llu at %llu",
+                           (unsigned long long)r->jb->output_bytes,
+                           (unsigned long long)r->jb->buffers[out->buffer].bytes,
+                           (unsigned long long)out->offset_bytes);
+    }
+    return RP_OK;
+}
+
+static rp_code read_fixtures(reader *r, js_node *root)
+{
+    js_node *arr;
+    size_t n;
+    if (js_arr(r->e, &arr, &n, root, "fixtures"))
+        return r->e->code;
+    if (!n)
+        return js_fail(r->e, arr, FIND_JSON_VALUE, "expected a fixture, found none");
+    if (!(r->jb->fixtures = list(r, n, sizeof *r->jb->fixtures)))
+        return r->e->code;
+    r->jb->n_fixtures = n;
+    for (size_t i = 0; i < n; i++) {
+        js_node *o = js_at(arr, i);
+        job_fixture *f = &r->jb->fixtures[i];
+        if (js_as_obj(r->e, o) || text_of(r, &f->name, o, "name") || read_inputs(r, f, o) ||
+            read_outputs(r, f, o) || js_done(r->e, o))
+            return r->e->code;
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(r->jb->fixtures[k].name, f->name))
+                return js_fail(r->e, o, FIND_JSON_VALUE, "expected names that differ, found \"%.64s\" twice",
+                               f->name);
+    }
+    return RP_OK;
+}
+
+static rp_code read_timing(reader *r, js_node *root)
+{
+    js_node *o;
+    job_timing *t = &r->jb->timing;
+    /* Only the phase that times asks for something to time. */
+    uint64_t least = r->jb->phase == JOB_TIMING;
+    if (js_obj(r->e, &o, root, "timing") || ranged(r, &t->fixture, o, "fixture", 0, r->jb->n_fixtures - 1) ||
+        ranged(r, &t->warmup, o, "warmup", 0, MAX_REPEATS) ||
+        ranged(r, &t->pilot, o, "pilot", least, MAX_REPEATS) ||
+        ranged(r, &t->blocks, o, "blocks", least, MAX_BLOCKS) ||
+        ranged(r, &t->block_ns, o, "block_ns", least, UINT64_C(1000000000000)) ||
+        ranged(r, &t->max_calls, o, "max_calls", least, MAX_REPEATS) || js_done(r->e, o))
+        return r->e->code;
+    return ranged(r, &r->jb->timeline_launches, root, "timeline_launches", r->jb->phase == JOB_TIMELINE,
+                  MAX_REPEATS);
+}
+
+rp_code job_read(rp_err *e, job **out, scratch *sc, const char *file, span text, uint64_t data_bytes)
+{
+    job *jb = scratch_alloc(sc, sizeof *jb);
+    reader r = {.e = e, .sc = sc, .jb = jb, .data_bytes = data_bytes};
+    js_node *root;
+    int phase;
+    if (!jb)
+        return err_nomem(e);
+    if (js_parse(e, &root, sc, file, text) || js_as_obj(e, root) || js_format(e, root, "replay-job/0") ||
+        js_enum(e, &phase, root, "phase", job_phase_names) ||
+        ranged(&r, &jb->arena_bytes, root, "arena_bytes", 0, MAX_BYTES) ||
+        ranged(&r, &jb->guard_bytes, root, "guard_bytes", 0, MAX_GUARD_BYTES) ||
+        ranged(&r, &jb->output_bytes, root, "output_bytes", 0, MAX_BYTES))
+        return e->code;
+    jb->phase = (job_phase)phase;
+    if (jb->guard_bytes % 256)
+        return js_fail(e, js_find(root, "guard_bytes"), FIND_JSON_VALUE,
+                       "expected a multiple of 256, found %llu", (unsigned long long)jb->guard_bytes);
+    /* Each list is checked against those before it. */
+    if (read_buffers(&r, root) || read_params(&r, root) || read_modules(&r, root) || read_steps(&r, root) ||
+        read_fixtures(&r, root) || read_timing(&r, root) || js_done(e, root))
+        return e->code;
+    *out = jb;
+    return RP_OK;
+}
+
+static rp_code check_part(rp_err *e, const char *file, span data, const job_part *p, const char *what)
+{
+    char want[DIGEST_HEX], have[DIGEST_HEX];
+    digest d;
+    if (!ck_inside(p->offset_bytes, p->bytes, data.n))
+        return err_set(e, RP_IO, "expected the data of %s inside %zu bytes", what, data.n);
+    d = digest_of(span_of(data.p + p->offset_bytes, (size_t)p->bytes));
+    if (digest_equal(d, p->sha256))
+        return RP_OK;
+    digest_hex(p->sha256, want);
+    digest_hex(d, have);
+    return err_invalid(e, FIND_FILE_DIGEST, file, what, "expected SHA-256 %s, found %s", want, have);
+}
+
+rp_code job_check_data(rp_err *e, const job *jb, const char *file, span data)
+{
+    for (uint64_t i = 0; i < jb->n_modules; i++)
+        if (check_part(e, file, data, &jb->modules[i].ptx, jb->modules[i].name))
+            return e->code;
+    for (uint64_t i = 0; i < jb->n_fixtures; i++)
+        for (uint64_t k = 0; k < jb->fixtures[i].n_inputs; k++)
+            if (check_part(e, file, data, &jb->fixtures[i].inputs[k].data, jb->fixtures[i].name))
+                return e->code;
+    return RP_OK;
+}

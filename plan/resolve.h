@@ -1,0 +1,56 @@
+/* From the LtMatmulSpec of a frozen plan to the final cuBLASLt call, on a CPU. Policy luminal-lt/1 (docs/resolver.md). */
+#ifndef PLAN_RESOLVE_H
+#define PLAN_RESOLVE_H
+
+#include "plan/plan.h"
+
+/* X(symbol, "id", "what the rule says"): a refusal names one. */
+#define RESOLVE_RULES(X)                                                                                     \
+    X(ARITY, "lt.arity", "the operand count is the form's: a, b, [c], [bias]")                               \
+    X(EXTENT, "lt.extent", "m, n, k and every rows, cols and ld are at least 1")                             \
+    X(TYPES, "lt.types", "a and b have one type among f32, f16, bf16; d is f32 or that type")                \
+    X(SLOT_TYPE, "lt.slot_type", "each operand's buffer has the type that the spec gives it")                \
+    X(FRAME, "lt.frame", "the destination's extents are exactly [m, n]")                                     \
+    X(DESTINATION, "lt.destination", "the destination is column-major or row-major, not strided")            \
+    X(BIAS_COL, "lt.bias_col", "a bias epilogue needs a column-major destination (row order: status 15)")    \
+    X(EPILOGUE, "lt.epilogue", "a bias epilogue goes with a bias operand and only with one")                 \
+    X(LD, "lt.ld", "a leading dimension is at least its minor extent, unless the major extent is 1")         \
+    X(REACH, "lt.reach", "no matrix reaches beyond its buffer")                                              \
+    X(BIAS_LENGTH, "lt.bias_length", "the bias holds at least m elements")
+
+typedef enum {
+#define X(sym, id, text) RULE_##sym,
+    RESOLVE_RULES(X)
+#undef X
+        RULE_COUNT
+} resolve_rule;
+extern const char *const resolve_rule_ids[];
+extern const char *const resolve_rule_texts[];
+
+enum { LT_A, LT_B, LT_C, LT_D, LT_BIAS, LT_OPERANDS };
+extern const char *const lt_operand_names[]; /* "a", "b", "c", "d", "bias" */
+
+typedef struct {
+    uint64_t node;
+    lt_call call;
+    bool spec_trans_a, spec_trans_b;
+    uint64_t buffer[LT_OPERANDS];         /* index in the plan; of bias only where the form has one */
+    uint64_t reach_elements[LT_OPERANDS]; /* bias: m */
+    uint64_t buffer_elements[LT_OPERANDS];
+    bool has_bias, c_is_operand; /* else C aliases D */
+} resolved_call;
+
+/* Resolve the matmul at `node`. A refusal is a finding (resolve.refused or resolve.reach) whose `expected` is the rule's id;
+ * *ok says whether the call stands. An error only when memory is out. */
+RP_MUST rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, const plan *p, uint64_t node,
+                             const char *file);
+/* Every matmul of the plan in order, lent by sc; *ok is false when any was refused. */
+RP_MUST rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, bool *ok, scratch *sc,
+                             const plan *p, const char *file);
+/* One sentence: what is computed, where its bytes lie, and why no transpose copy is needed. Lent by sc. */
+const char *resolve_sentence(scratch *sc, const plan *p, const resolved_call *c);
+
+/* The bytes that every cuBLASLt node gets as workspace under this policy. */
+enum { RESOLVE_WORKSPACE_BYTES = 33554432 };
+
+#endif

@@ -1,0 +1,194 @@
+#include "artifacts/base/text.h"
+#include "replay/cli.h"
+#include "replay/open.h"
+#include "replay/picture.h"
+#include <stdlib.h>
+
+typedef struct {
+    bool json, arena, have_index;
+    uint64_t index;
+} options;
+
+static void matrix_row(text_table *t, const plan *p, const resolved_call *c, int which, const lt_matrix *m, const char *op)
+{
+    text_cell(t, "%s", lt_operand_names[which]);
+    text_cell(t, "%s", p->buffers[c->buffer[which]].id);
+    text_cell(t, "%s", dtype_names[m->type]);
+    text_cell(t, "%llu", (unsigned long long)m->rows);
+    text_cell(t, "%llu", (unsigned long long)m->cols);
+    text_cell(t, "%llu", (unsigned long long)m->ld);
+    text_cell(t, "%s", lt_order_names[m->order]);
+    text_cell(t, "%s", op);
+    text_cell(t, "%llu", (unsigned long long)c->reach_elements[which]);
+    text_cell(t, "%llu", (unsigned long long)c->buffer_elements[which]);
+}
+
+static const char *truth(bool b)
+{
+    return b ? "true" : "false";
+}
+
+static void print_call(scratch *sc, const plan *p, const resolved_call *c)
+{
+    const lt_call *k = &c->call;
+    const lt_spec *s = &p->nodes[c->node].spec;
+    printf("node %llu %s: m=%llu n=%llu k=%llu\n", (unsigned long long)c->node, p->nodes[c->node].label, (unsigned long long)k->m,
+           (unsigned long long)k->n, (unsigned long long)k->k);
+    printf("  spec (column-major views)  trans_a=%s trans_b=%s lda=%llu ldb=%llu ldc=%llu ldd=%llu\n", truth(c->spec_trans_a),
+           truth(c->spec_trans_b), (unsigned long long)s->lda, (unsigned long long)s->ldb, (unsigned long long)s->ldc, (unsigned long long)s->ldd);
+    printf("  call (row-major a and b)   trans_a=%s trans_b=%s: both flags flip, ldc and ldd of the spec are not used\n\n", truth(k->trans_a),
+           truth(k->trans_b));
+    text_table *t = text_table_new(sc, "lllrrrllrr");
+    static const char *const head[] = {"", "binds", "type", "rows", "cols", "ld", "order", "op", "reach", "buffer"};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+        text_cell(t, "%s", head[i]);
+    matrix_row(t, p, c, LT_A, &k->a, k->trans_a ? "T" : "N");
+    matrix_row(t, p, c, LT_B, &k->b, k->trans_b ? "T" : "N");
+    matrix_row(t, p, c, LT_C, &k->c, "");
+    matrix_row(t, p, c, LT_D, &k->d, "");
+    text_table_print(t, stdout, "  ");
+    printf("\n  compute 32f, scale f32, alpha 1, beta %d; C is %s; epilogue %s%s%s; workspace %s bytes\n", k->beta_one,
+           c->c_is_operand ? "an operand" : "D itself", lt_epilogue_names[k->epilogue], c->has_bias ? ", bias " : "",
+           c->has_bias ? p->buffers[c->buffer[LT_BIAS]].id : "", text_count(sc, k->workspace_bytes));
+    printf("  %s\n", resolve_sentence(sc, p, c));
+}
+
+static void arena_json(jw *j, const arena_layout *l)
+{
+    jw_obj(j, "arena");
+    jw_u64(j, "peak_live_bytes", l->peak_live_bytes);
+    jw_arr(j, "ranges");
+    for (uint64_t i = 0; i < l->n; i++) {
+        jw_obj(j, NULL);
+        jw_u64(j, "bytes", l->ranges[i].bytes);
+        jw_u64(j, "end_step", l->ranges[i].end_step);
+        jw_u64(j, "first_step", l->ranges[i].first_step);
+        jw_str(j, "name", l->ranges[i].name);
+        jw_u64(j, "offset_bytes", l->ranges[i].offset_bytes);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_u64(j, "slab_bytes", l->slab_bytes);
+    jw_end(j);
+}
+
+static void explain_json(jw *j, scratch *sc, const plan *p, const resolved_call *c, uint64_t n)
+{
+    jw_arr(j, "explained");
+    for (uint64_t i = 0; i < n; i++) {
+        jw_obj(j, NULL);
+        jw_u64(j, "node", c[i].node);
+        jw_bool(j, "spec_trans_a", c[i].spec_trans_a);
+        jw_bool(j, "spec_trans_b", c[i].spec_trans_b);
+        for (int k = LT_A; k <= LT_BIAS; k++) {
+            if (k == LT_BIAS && !c[i].has_bias)
+                continue;
+            jw_obj(j, lt_operand_names[k]);
+            jw_u64(j, "reach_elements", c[i].reach_elements[k]);
+            jw_u64(j, "buffer_elements", c[i].buffer_elements[k]);
+            jw_end(j);
+        }
+        jw_str(j, "c_source", c[i].c_is_operand ? "operand" : "d");
+        jw_str(j, "sentence", resolve_sentence(sc, p, &c[i]));
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
+static int answer(rp_err *e, opened *o, const options *opt)
+{
+    resolved_call *calls;
+    uint64_t n;
+    bool ok;
+    const plan *p = o->b->plan;
+    if (!p) {
+        if (opt->json) {
+            jw *j = jw_new(JW_PRETTY);
+            jw_obj(j, NULL);
+            jw_str(j, "format", "replay-resolved/0");
+            report_json(j, o->r);
+            jw_end(j);
+            return cli_print_json(j, EXIT_REJECTED);
+        }
+        report_print_findings(o->r, stdout);
+        return cli_finish(EXIT_REJECTED);
+    }
+    report *r = report_new(o->sc);
+    if (!r)
+        err_nomem(e);
+    else
+        report_begin(r, "resolve", true);
+    if (e->code || resolve_plan(e, &r->fs, &calls, &n, &ok, o->sc, p, "plan/plan.json"))
+        return cli_error("resolve", e, opt->json);
+    if (opt->have_index && opt->index >= n)
+        return cli_usage("resolve", "expected --index below %llu, the plan's number of calls, found %llu", (unsigned long long)n,
+                         (unsigned long long)opt->index);
+    report_end(r, "%llu calls, %d rules each", (unsigned long long)n, RULE_COUNT);
+    const resolved_call *first = opt->have_index ? &calls[opt->index] : calls;
+    uint64_t shown = opt->have_index ? 1 : n;
+    int code = cli_verdict_exit(r);
+    if (opt->json) {
+        jw *j = jw_new(JW_PRETTY);
+        jw_obj(j, NULL);
+        jw_str(j, "format", "replay-resolved/0");
+        jw_str(j, "name", p->name);
+        jw_str(j, "policy", p->resolver_name);
+        if (ok) {
+            calls_write(j, p, first, shown);
+            explain_json(j, o->sc, p, first, shown);
+        }
+        if (o->b->rebuilt_arena)
+            arena_json(j, bundle_arena(o->b));
+        report_json(j, r);
+        jw_i64(j, "exit", code);
+        jw_end(j);
+        return cli_print_json(j, code);
+    }
+    for (uint64_t i = 0; ok && !opt->arena && i < shown; i++)
+        print_call(o->sc, p, &first[i]);
+    if (opt->arena && o->b->rebuilt_arena)
+        picture_print(stdout, o->sc, bundle_arena(o->b), p);
+    report_print_findings(r, stdout);
+    return cli_finish(code);
+}
+
+static bool parse_index(options *opt, const char *text)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return false;
+    opt->index = strtoull(text, &end, 10);
+    opt->have_index = true;
+    return !*end && strlen(text) < 10;
+}
+
+int cmd_resolve(int argc, char **argv)
+{
+    static const struct option longs[] = {{"cpu-only", no_argument, NULL, 'c'}, {"index", required_argument, NULL, 'i'},
+                                          {"arena", no_argument, NULL, 'a'},    {"json", no_argument, NULL, 'j'},
+                                          {0}};
+    options opt = {0};
+    bool cpu_only = false;
+    int c;
+    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+        if (c == 'c')
+            cpu_only = true;
+        else if (c == 'a')
+            opt.arena = true;
+        else if (c == 'j')
+            opt.json = true;
+        else if (c != 'i')
+            return cli_bad_option("resolve", argv);
+        else if (!parse_index(&opt, optarg))
+            return cli_usage("resolve", "expected a number for --index, found \"%.40s\"", optarg);
+    }
+    if (argc - optind > 1)
+        return cli_usage("resolve", "expected one bundle, found %d", argc - optind);
+    if (!cpu_only)
+        return cli_usage("resolve", "expected --cpu-only: nothing is asked of a device or of the library");
+    rp_err e = {0};
+    opened o;
+    int code = opened_bundle(&e, &o, optind < argc ? argv[optind] : cli_default_bundle) ? cli_error("resolve", &e, opt.json) : answer(&e, &o, &opt);
+    opened_close(&o);
+    return code;
+}

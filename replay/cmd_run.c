@@ -1,0 +1,510 @@
+/* run: verify, compile, then one fresh process a phase; what comes back is written first and judged from what was written. */
+#include "artifacts/base/file.h"
+#include "artifacts/base/proc.h"
+#include "artifacts/base/text.h"
+#include "gpu/client.h"
+#include "replay/cli.h"
+#include "replay/disasm.h"
+#include "replay/environment.h"
+#include "replay/evidence.h"
+#include "replay/summary.h"
+#include "verify/signature.h"
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PHASE_DEADLINE_MS = 120000 };
+static const uint64_t max_output_bytes = 16ULL << 30;
+
+typedef struct {
+    const char *path, *root, *out, *device;
+    uint64_t phases;
+    bool json;
+} options;
+
+typedef struct {
+    const options *opt;
+    scratch *sc;
+    store *st;
+    report *r;
+    verify_result v;
+    const char *worker;
+    client_device device;
+    span *ptx;
+    lowering *l;
+    judgement *j;
+    evidence ev;
+    run_record rec;
+    int data_fd;
+    FILE *progress; /* plain lines for people; NULL with --json */
+} run;
+
+static void say(const run *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(const run *x, const char *fmt, ...)
+{
+    va_list ap;
+    if (!x->progress)
+        return;
+    va_start(ap, fmt);
+    vfprintf(x->progress, fmt, ap);
+    va_end(ap);
+    fflush(x->progress);
+}
+
+/* --- Before the first phase. --- */
+
+/* What the GPU runs is what the compiler here makes of the captured source. */
+static rp_code compile_all(rp_err *e, run *x)
+{
+    const bundle *b = x->v.bundle;
+    x->ptx = scratch_array(x->sc, b->n_kernels, sizeof *x->ptx);
+    if (!x->ptx)
+        return err_nomem(e);
+    for (uint64_t i = 0; i < b->n_kernels; i++) {
+        const kernel_record *k = b->kernels[i].record;
+        compiled c;
+        char name[64];
+        if (cli_compile(e, &c, x->sc, (void *)(uintptr_t)x->worker, x->v.trust == TRUST_PINNED, k->source, b->kernels[i].source, k->options, k->n_options))
+            return e->code;
+        if (!c.ok) {
+            err_set(e, RP_WORKER, "expected the captured source to compile, found: %.300s", c.log);
+            return err_file(e, k->source);
+        }
+        x->ptx[i] = c.ptx;
+        snprintf(name, sizeof name, "compiled/%03llu.ptx", (unsigned long long)i);
+        if (evidence_put(e, &x->ev, name, c.ptx))
+            return e->code;
+    }
+    return RP_OK;
+}
+
+static rp_code put_bundle(rp_err *e, run *x)
+{
+    const manifest *m = x->v.bundle->man;
+    span document;
+    if (evidence_put(e, &x->ev, "bundle/manifest.json", store_manifest_bytes(x->st)))
+        return e->code;
+    for (size_t i = 0; i < m->n_files; i++) {
+        span bytes;
+        const char *path = scratch_printf(x->sc, "bundle/%s", m->files[i].path);
+        if (m->files[i].role == ROLE_FIXTURE)
+            continue;
+        if (!path)
+            return err_nomem(e);
+        if (store_read(e, &bytes, x->sc, x->st, m->files[i].path) || evidence_put(e, &x->ev, path, bytes))
+            return e->code;
+    }
+    if (plan_signature(e, &document, &x->rec.plan_signature, x->sc, x->v.bundle))
+        return e->code;
+    return evidence_put(e, &x->ev, "plan_signature.json", document);
+}
+
+static rp_code prepare(rp_err *e, run *x)
+{
+    x->rec = (run_record){.bundle_name = x->v.bundle->man->name,
+                          .device_requested = x->opt->device,
+                          .root = x->v.bundle->man->root,
+                          .trust = (int)x->v.trust,
+                          .phases_requested = x->opt->phases,
+                          .status = ""};
+    if (evidence_begin(e, &x->ev, x->sc, x->opt->out) || put_bundle(e, x) || compile_all(e, x) ||
+        lower_bundle(e, &x->l, x->sc, x->v.bundle, x->ptx) || judgement_new(e, &x->j, x->sc, x->l))
+        return e->code;
+    x->data_fd = file_temp(e);
+    return x->data_fd < 0 ? e->code : lower_write_data(e, x->l, x->data_fd);
+}
+
+/* --- One phase. --- */
+
+/* Each phase first re-checks identity, from the file anew. */
+static rp_code recheck(rp_err *e, run *x, bool *same)
+{
+    report *r = report_new(x->sc);
+    store *st = NULL;
+    size_t before = x->r->fs.n;
+    report_begin(x->r, "identity before the phase", true);
+    if (!r)
+        err_nomem(e);
+    else if (!store_open(e, &st, x->opt->path) && !store_check(e, st, &x->r->fs)) {
+        if (!digest_equal(store_manifest(st)->root, x->rec.root))
+            findings_add(&x->r->fs, FIND_TRUST_ROOT, "manifest.json", NULL, NULL, NULL, "expected the root that was verified, found another");
+        verify_identity(e, r, x->v.bundle);
+        for (size_t i = 0; i < r->fs.n; i++)
+            findings_add(&x->r->fs, r->fs.v[i].id, r->fs.v[i].file, r->fs.v[i].where, NULL, NULL, "%s", r->fs.v[i].message);
+    }
+    store_free(st);
+    *same = x->r->fs.n == before;
+    if (!*same)
+        report_end(x->r, "container, root and captured digests, texts and tables");
+    return e->code;
+}
+
+static rp_code put_in(rp_err *e, const run *x, const char *dir, const char *name, span bytes)
+{
+    const char *path = file_join(x->sc, dir, name);
+    return path ? evidence_put(e, &x->ev, path, bytes) : err_nomem(e);
+}
+
+static rp_code put_outputs(rp_err *e, run *x, const char *dir, const client_phase *c)
+{
+    const job *b = &x->l->base;
+    if (b->output_bytes > max_output_bytes)
+        return err_set(e, RP_NOMEM, "the outputs take %llu bytes, at most %llu are handled", (unsigned long long)b->output_bytes,
+                       (unsigned long long)max_output_bytes);
+    for (uint64_t i = 0; i < x->l->n_fixtures; i++) {
+        const lowered_fixture *f = &x->l->fixtures[i];
+        uint64_t from = b->fixtures[i].outputs[0].offset_bytes,
+                 to = i + 1 < x->l->n_fixtures ? b->fixtures[i + 1].outputs[0].offset_bytes : b->output_bytes;
+        scratch *sc = scratch_new(0);
+        size_t n = (size_t)(to - from), at = 0;
+        uint8_t *actual = sc ? scratch_alloc(sc, n) : NULL, *expected = sc ? scratch_alloc(sc, n) : NULL;
+        const char *path = scratch_printf(x->sc, "%s/outputs/%s.xor.zst", dir, f->name);
+        if (!actual || !expected || !path) {
+            err_nomem(e);
+        } else if (!file_pread(e, c->output_fd, "the worker's outputs", actual, n, from)) {
+            for (size_t o = 0; o < f->n_outputs; o++) {
+                size_t bytes = (size_t)(f->expected[o].elements * dtype_bytes(f->expected[o].type));
+                memcpy(expected + at, f->expected[o].data, bytes);
+                at += bytes;
+            }
+            (void)!evidence_put_xor(e, &x->ev, path, span_of(actual, n), span_of(expected, n));
+        } else if (e->code == RP_IO) {
+            e->code = RP_WORKER; /* a short blob is the worker's fault, not the disk's */
+        }
+        scratch_free(sc);
+        if (e->code)
+            return e->code;
+    }
+    return RP_OK;
+}
+
+/* Instruction counts of the cubins, where a disassembler is present. The cubins themselves are not kept. */
+static rp_code put_instructions(rp_err *e, run *x, const char *dir, const client_phase *c)
+{
+    const char *tool = disasm_find(x->sc);
+    if (!tool)
+        return RP_OK;
+    jw *j = jw_new(JW_PRETTY);
+    jw_obj(j, NULL);
+    jw_str(j, "format", "replay-instructions/0");
+    jw_arr(j, "cubins");
+    for (uint64_t i = 0; i < c->result->n_cubins && !e->code; i++) {
+        const result_cubin *k = &c->result->cubins[i];
+        const char *matrix = "";
+        size_t n = (size_t)k->bytes;
+        uint8_t *bytes = k->bytes < max_output_bytes ? scratch_alloc(x->sc, n) : NULL;
+        if (!bytes || file_pread(e, c->output_fd, "the worker's cubins", bytes, n, k->output_offset_bytes))
+            break;
+        jw_obj(j, NULL);
+        jw_digest(j, "sha256", digest_of(span_of(bytes, n)));
+        jw_u64(j, "bytes", k->bytes);
+        jw_str(j, "kernels", k->kernels);
+        if (disasm_cubin(e, j, &matrix, x->sc, tool, span_of(bytes, n)) == RP_UNAVAILABLE) {
+            jw_str(j, "error", e->msg);
+            *e = (rp_err){0};
+        }
+        jw_str(j, "matrix_instructions", matrix);
+        jw_end(j);
+        if (*matrix)
+            say(x, "  %s: %s\n", text_safe(x->sc, k->kernels), text_safe(x->sc, matrix));
+    }
+    jw_end(j);
+    jw_end(j);
+    span text;
+    if (!e->code && !jw_finish(e, &text, j))
+        (void)!put_in(e, x, dir, "instructions.json", text);
+    jw_free(j);
+    return e->code;
+}
+
+static rp_code put_result(rp_err *e, run *x, const char *dir, const client_phase *c)
+{
+    span document;
+    digest d;
+    if (put_in(e, x, dir, "result.json", c->result_text) || put_in(e, x, dir, "library.log", span_str(c->result->library_log)) ||
+        observed_signature(e, &document, &d, x->sc, c->result) || put_in(e, x, dir, "observed_signature.json", document))
+        return e->code;
+    if (c->result->n_fixtures && put_outputs(e, x, dir, c))
+        return e->code;
+    return c->result->phase == JOB_INSTRUCTIONS && c->result->ok ? put_instructions(e, x, dir, c) : RP_OK;
+}
+
+/* A worker that broke costs its phase and stays in the record. */
+static rp_code keep_failure(rp_err *e, run *x, phase_record *p, const char *dir, const client_phase *c)
+{
+    p->status = PHASE_PROCESS_FAILED;
+    p->error = scratch_strdup(x->sc, e->msg);
+    *e = (rp_err){0};
+    if (!p->error)
+        return err_nomem(e);
+    return *c->err_text ? put_in(e, x, dir, "stderr.txt", span_str(c->err_text)) : RP_OK;
+}
+
+static rp_code run_phase(rp_err *e, run *x, uint64_t index)
+{
+    phase_record *p = &x->j->phases[x->j->n_phases++];
+    client_phase c = {.output_fd = -1, .err_text = ""};
+    span job_text;
+    bool same;
+    *p = (phase_record){.index = index, .name = phase_name(x->sc, index), .error = "", .status = PHASE_NOT_RUN};
+    const char *dir = scratch_printf(x->sc, "phases/%llu-%s", (unsigned long long)index, p->name);
+    const char *full = dir ? file_join(x->sc, x->ev.dir, dir) : NULL;
+    if (!full)
+        return err_nomem(e);
+    if (recheck(e, x, &same))
+        return e->code;
+    if (!same) {
+        p->status = PHASE_REJECTED;
+        p->error = "the bundle is not the one that was verified";
+        return RP_OK;
+    }
+    if (lower_job(e, &job_text, x->sc, x->l, phase_kind(index)) || put_in(e, x, dir, "job.json", job_text))
+        return e->code;
+    if (client_run(e, &c, x->sc, x->worker, job_text, x->data_fd, PHASE_DEADLINE_MS) || put_result(e, x, dir, &c)) {
+        if (e->code == RP_WORKER || e->code == RP_UNAVAILABLE)
+            (void)keep_failure(e, x, p, dir, &c);
+    } else {
+        (void)!judge_phase(e, x->r, x->j, p, x->l, full, dir);
+    }
+    if (c.output_fd >= 0)
+        close(c.output_fd);
+    say(x, "phase %llu %-12s  %s%s%s, %llu/%llu outputs\n", (unsigned long long)index, p->name, phase_status_names[p->status], *p->error ? ": " : "",
+        text_safe(x->sc, p->error), (unsigned long long)p->checks_passed, (unsigned long long)p->checks_total);
+    return e->code;
+}
+
+/* A failed identity stops everything; any failure of phase 1 but a numerical one stops the rest. */
+static bool goes_on(const judgement *j)
+{
+    const phase_record *last = &j->phases[j->n_phases - 1];
+    if (last->index == 1)
+        return last->status == PHASE_PASSED || last->status == PHASE_NUMERICAL;
+    return !(last->status == PHASE_REJECTED && !last->checks_total);
+}
+
+static rp_code run_phases(rp_err *e, run *x)
+{
+    for (uint64_t i = 1; i <= x->opt->phases; i++) {
+        if (proc_interrupted())
+            return err_set(e, RP_INTERRUPTED, "interrupted before phase %llu", (unsigned long long)i);
+        if (run_phase(e, x, i))
+            return e->code;
+        if (goes_on(x->j))
+            continue;
+        for (uint64_t k = i + 1; k <= x->opt->phases; k++)
+            x->j->phases[x->j->n_phases++] =
+                (phase_record){.index = k, .name = phase_name(x->sc, k), .error = "an earlier phase failed", .status = PHASE_NOT_RUN};
+        break;
+    }
+    judge_signatures(x->r, x->j);
+    return RP_OK;
+}
+
+static rp_code finish(rp_err *e, run *x, bool complete)
+{
+    jw *j = jw_new(JW_PRETTY);
+    span text;
+    record_from_judgement(&x->rec, x->sc, x->j, complete);
+    record_write(j, &x->rec);
+    if (!jw_finish(e, &text, j) && !evidence_put(e, &x->ev, "evidence.json", text) && !environment_put(e, &x->ev, x->j->first, x->v.has_signature ? &x->device : NULL))
+        (void)!evidence_end(e, &x->ev, complete);
+    jw_free(j);
+    return e->code;
+}
+
+/* --- Answers. --- */
+
+static int print_answer(run *x, int code)
+{
+    if (x->opt->json) {
+        jw *j = jw_new(JW_PRETTY);
+        jw_obj(j, NULL);
+        jw_str(j, "format", "replay-run/0");
+        cli_tool_json(j);
+        jw_str(j, "evidence", x->opt->out);
+        summary_json(j, x->sc, &x->rec, x->j, x->l);
+        report_json(j, x->r);
+        jw_i64(j, "exit", code);
+        jw_end(j);
+        return cli_print_json(j, code);
+    }
+    putchar('\n');
+    report_print_findings(x->r, stdout);
+    summary_print(stdout, x->sc, &x->rec, x->j, x->l);
+    printf("evidence: %s\n", text_safe(x->sc, x->opt->out));
+    return cli_finish(code);
+}
+
+/* No device: say so, and what would run. */
+static int print_unavailable(run *x, const char *reason)
+{
+    const plan *p = x->v.bundle->plan;
+    if (x->opt->json) {
+        char hex[DIGEST_HEX];
+        jw *j = jw_new(JW_PRETTY);
+        jw_obj(j, NULL);
+        jw_str(j, "format", "replay-run/0");
+        cli_tool_json(j);
+        jw_str(j, "status", phase_status_names[PHASE_UNAVAILABLE]);
+        jw_str(j, "reason", reason);
+        digest_hex(x->v.signature, hex);
+        jw_str(j, "plan_signature", hex);
+        report_json(j, x->r);
+        jw_i64(j, "exit", EXIT_UNAVAILABLE);
+        jw_end(j);
+        return cli_print_json(j, EXIT_UNAVAILABLE);
+    }
+    printf("unavailable: %s\n\nThe bundle is verified. On a GPU, %llu phases would each launch, in a fresh process:\n", text_safe(x->sc, reason),
+           (unsigned long long)x->opt->phases);
+    printf("  a copy of the %llu parameter bytes\n", (unsigned long long)plan_parameter_bytes(p));
+    for (uint64_t i = 0; i < p->n_nodes; i++) {
+        const plan_node *n = &p->nodes[i];
+        if (n->op == NODE_MATMUL)
+            printf("  node %llu  cublasLtMatmul m=%llu n=%llu k=%llu (replay resolve --cpu-only)\n", (unsigned long long)i, (unsigned long long)n->spec.m,
+                   (unsigned long long)n->spec.n, (unsigned long long)n->spec.k);
+        else if (n->op == NODE_KERNEL)
+            printf("  node %llu  %s of %s, grid %llu,%llu,%llu block %llu,%llu,%llu\n", (unsigned long long)i, n->entry, n->source,
+                   (unsigned long long)n->grid[0], (unsigned long long)n->grid[1], (unsigned long long)n->grid[2], (unsigned long long)n->block[0],
+                   (unsigned long long)n->block[1], (unsigned long long)n->block[2]);
+        else if (n->op == NODE_COPY)
+            printf("  node %llu  copy\n", (unsigned long long)i);
+    }
+    printf("and check %llu outputs, %llu in all.\n", (unsigned long long)x->v.bundle->contract->checks_per_phase,
+           (unsigned long long)(x->v.bundle->contract->checks_per_phase * x->opt->phases));
+    return cli_finish(EXIT_UNAVAILABLE);
+}
+
+static int verified(rp_err *e, run *x)
+{
+    verify_options vo = {.root = x->opt->root};
+    if (store_open(e, &x->st, x->opt->path) || verify_bundle(e, &x->v, x->r, x->st, &vo))
+        return cli_error("run", e, x->opt->json);
+    check_status s = report_verdict(x->r);
+    if (s == CHECK_PASSED && bundle_complete(x->v.bundle)) {
+        say(x, "%s: verified, trust: %s\n", text_safe(x->sc, x->v.bundle->man->name), trust_names[x->v.trust]);
+        return EXIT_PASSED;
+    }
+    if (x->opt->json) {
+        jw *j = jw_new(JW_PRETTY);
+        jw_obj(j, NULL);
+        jw_str(j, "format", "replay-run/0");
+        cli_tool_json(j);
+        jw_str(j, "status", check_status_names[s]);
+        report_json(j, x->r);
+        jw_i64(j, "exit", cli_verdict_exit(x->r));
+        jw_end(j);
+        return cli_print_json(j, cli_verdict_exit(x->r));
+    }
+    report_print(x->r, stdout);
+    puts("not run: the bundle was not accepted");
+    return cli_finish(cli_verdict_exit(x->r));
+}
+
+static int execute(rp_err *e, run *x)
+{
+    int code = verified(e, x);
+    if (code)
+        return code;
+    if (client_probe(e, &x->device, x->sc, x->worker)) {
+        const char *why = scratch_strdup(x->sc, e->msg);
+        bool absent = e->code == RP_UNAVAILABLE;
+        if (!absent)
+            return cli_error("run", e, x->opt->json);
+        *e = (rp_err){0};
+        return print_unavailable(x, scratch_printf(x->sc, "no GPU worker (%s)", why ? why : ""));
+    }
+    if (!x->device.available)
+        return print_unavailable(x, scratch_printf(x->sc, "no GPU (%s)", x->device.reason));
+    say(x, "%s, compute capability %s, driver %s, cuBLASLt %s\n", text_safe(x->sc, x->device.device_name),
+        text_safe(x->sc, x->device.compute_capability), text_safe(x->sc, x->device.driver), text_safe(x->sc, x->device.cublaslt));
+    bool begun = !prepare(e, x);
+    if (begun && !run_phases(e, x) && !finish(e, x, true))
+        return print_answer(x, status_exit(judgement_status(x->j)));
+    code = cli_error("run", e, x->opt->json);
+    if (x->ev.dir)
+        fprintf(stderr, "replay run: what was retained stays in %s, which is not a complete run\n", text_safe(x->sc, x->ev.dir));
+    if (begun) {
+        rp_err late = {0}; /* label the partial evidence as well as can be */
+        if (finish(&late, x, false))
+            fprintf(stderr, "replay run: and it could not be labelled: %s\n", late.msg);
+    }
+    return code;
+}
+
+static bool parse_phases(uint64_t *out, const char *s)
+{
+    char *end;
+    if (*s < '1' || *s > '9' || strlen(s) > 2)
+        return false;
+    *out = strtoull(s, &end, 10);
+    return !*end && *out <= MAX_PHASES;
+}
+
+static bool parse(options *o, int argc, char **argv)
+{
+    static const struct option longs[] = {{"phases", required_argument, NULL, 'p'}, {"device", required_argument, NULL, 'd'},
+                                          {"out", required_argument, NULL, 'o'},    {"root", required_argument, NULL, 'r'},
+                                          {"json", no_argument, NULL, 'j'},         {0}};
+    int c;
+    digest d;
+    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+        if (c == 'p' && !parse_phases(&o->phases, optarg))
+            return cli_usage("run", "expected --phases 1 to %d, found \"%.40s\"", MAX_PHASES, optarg), false;
+        if (c == 'd' && strcmp(optarg, "gpu") && strcmp(optarg, "auto"))
+            return cli_usage("run", "expected --device gpu or auto, found \"%.40s\"", optarg), false;
+        if (c == 'r' && !digest_parse_root(optarg, &d))
+            return cli_usage("run", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", optarg), false;
+        if (c == '?')
+            return cli_bad_option("run", argv), false;
+        if (c == 'd')
+            o->device = optarg;
+        if (c == 'o')
+            o->out = optarg;
+        if (c == 'r')
+            o->root = optarg;
+        if (c == 'j')
+            o->json = true;
+    }
+    if (argc - optind > 1)
+        return cli_usage("run", "expected one bundle, found %d", argc - optind), false;
+    o->path = optind < argc ? argv[optind] : cli_default_bundle;
+    return true;
+}
+
+/* NAME.evidence in the current folder, for NAME.tar.zst. */
+static const char *default_out(scratch *sc, const char *path)
+{
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    size_t n = strlen(base), m = strlen(".tar.zst");
+    if (n > m && !strcmp(base + n - m, ".tar.zst"))
+        n -= m;
+    return scratch_printf(sc, "%.*s.evidence", (int)n, base);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    options o = {.phases = 5, .device = "auto"};
+    rp_err e = {0};
+    if (!parse(&o, argc, argv))
+        return EXIT_USAGE;
+    run x = {.opt = &o, .sc = scratch_new(0), .data_fd = -1, .progress = o.json ? NULL : stdout};
+    if (x.sc) {
+        x.r = report_new(x.sc);
+        x.worker = client_gpu_path(x.sc);
+        o.out = o.out ? o.out : default_out(x.sc, o.path);
+    }
+    int code = EXIT_UNREADABLE;
+    proc_catch_signals();
+    if (x.r && x.worker && o.out)
+        code = execute(&e, &x);
+    else
+        fputs("replay run: out of memory\n", stderr);
+    if (x.data_fd >= 0)
+        close(x.data_fd);
+    store_free(x.st);
+    scratch_free(x.sc);
+    if (proc_interrupted())
+        proc_die_of_signal();
+    return code;
+}

@@ -1,0 +1,18 @@
+/* Instruction counts of cubins, where a disassembler is present: cuobjdump or nvdisasm in $CUDA_HOME/bin, /usr/local/cuda/bin or the PATH. */
+#ifndef REPLAY_DISASM_H
+#define REPLAY_DISASM_H
+
+#include "artifacts/base/err.h"
+#include "artifacts/base/jsonw.h"
+#include "artifacts/base/scratch.h"
+#include "artifacts/base/span.h"
+
+/* Path of the disassembler, or NULL when there is none. */
+const char *disasm_find(scratch *sc);
+/* Disassemble one cubin (written to a temporary file for the tool) and write the member {tool, functions: [{name, instructions,
+ * mnemonics: [{mnemonic, count}]}]} into the open object; *matrix gets the matrix instructions named ("HGMMA.64x64x16.F32 x16"), "" when none. */
+RP_MUST rp_code disasm_cubin(rp_err *e, jw *j, const char **matrix, scratch *sc, const char *tool, span cubin);
+/* Counting alone, on the tool's text: exposed for tests. */
+void disasm_count(jw *j, const char **matrix, scratch *sc, const char *text);
+
+#endif

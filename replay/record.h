@@ -1,0 +1,33 @@
+/* evidence.json, "replay-evidence/0": what was run and what is claimed of it. Written by `run`; `audit` reads it only to compare. */
+#ifndef REPLAY_RECORD_H
+#define REPLAY_RECORD_H
+
+#include "replay/judge.h"
+#include "verify/verify.h"
+
+typedef struct {
+    const char *scope;
+    uint64_t processes;
+    spread s;
+} claimed_timing;
+
+typedef struct {
+    const char *bundle_name, *device_requested, *status;
+    digest root, plan_signature, observed_signature;
+    int trust; /* trust_level */
+    bool has_observed;
+    uint64_t phases_requested, checks_passed, checks_total;
+    uint64_t n_phases, n_timings;
+    phase_record phases[MAX_PHASES];
+    claimed_timing timings[MAX_POPULATIONS];
+} run_record;
+
+/* Fill counts, timings, signature and status from a judgement; the caller has set the rest. */
+void record_from_judgement(run_record *r, scratch *sc, const judgement *j, bool complete);
+void record_write(jw *j, const run_record *r);
+RP_MUST rp_code record_read(rp_err *e, run_record *out, scratch *sc, const char *file, span text);
+/* The worst status over the phases, by design's order of exit codes; and that code. */
+phase_status judgement_status(const judgement *j);
+int status_exit(phase_status s);
+
+#endif

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Installs what is missing, on Debian and Ubuntu: what the build needs, or with `all` what testing and linting need too.
+#
+#   tests/packages.sh [build|all]
+set -eu
+want="build-essential pkg-config libcjson-dev libssl-dev libzstd-dev zstd git"
+if [ "${1:-build}" = all ]; then
+    want="$want libcriterion-dev clang libclang-rt-dev clang-format shellcheck python3 python3-venv"
+fi
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "not a Debian system; what is needed goes there by the names: $want"
+    exit 0
+fi
+missing=
+for p in $want; do
+    case $(dpkg-query -W -f='${db:Status-Status} ' "$p" 2>/dev/null) in
+    *"installed "*) ;;
+    *) missing="$missing $p" ;;
+    esac
+done
+[ -n "$missing" ] || exit 0
+root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "not installed, and this is not root:$missing"
+        exit 0
+    fi
+    root=sudo
+fi
+echo "installing:$missing"
+$root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 update >/dev/null
+# shellcheck disable=SC2086
+$root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing
