@@ -214,9 +214,8 @@ static rp_code audit_phases(rp_err *e, audited *a, scratch *sc, const char *dir)
     return RP_OK;
 }
 
-rp_code audit_folder(rp_err *e, audited *a, scratch *sc, const char *dir, const char *root)
+rp_code audit_folder(rp_err *e, audited *a, scratch *sc, const char *dir, const verify_options *opt)
 {
-    verify_options vo = {.root = root};
     const char *bundle_dir = file_join(sc, dir, "bundle");
     *a = (audited){.r = report_new(sc)};
     if (!a->r || !bundle_dir)
@@ -234,7 +233,7 @@ rp_code audit_folder(rp_err *e, audited *a, scratch *sc, const char *dir, const 
         report_end(a->r, "the bundle's documents");
         return RP_OK;
     }
-    if (verify_bundle(e, &a->v, a->r, a->st, &vo))
+    if (verify_bundle(e, &a->v, a->r, a->st, opt))
         return e->code;
     if (bundle_complete(a->v.bundle) && a->have_claims)
         return audit_phases(e, a, sc, dir);

@@ -15,8 +15,9 @@ typedef struct {
     bool have_claims;
 } audited;
 
-/* All faults are findings in out->r; an error only when the folder cannot be read. `root` as the user gave it, or NULL. Free with audit_clear. */
-RP_MUST rp_code audit_folder(rp_err *e, audited *out, scratch *sc, const char *dir, const char *root);
+/* All faults are findings in out->r; an error only when the folder cannot be read. `opt`: root and compiler for the bundle's own
+ * checks. Free with audit_clear. */
+RP_MUST rp_code audit_folder(rp_err *e, audited *out, scratch *sc, const char *dir, const verify_options *opt);
 void audit_clear(audited *a);
 /* What could not be re-checked and why, one line each, ends with NULL. */
 const char *const *audit_not_rechecked(scratch *sc, const audited *a);

@@ -1,4 +1,5 @@
 #include "artifacts/base/text.h"
+#include "gpu/client.h"
 #include "replay/audit.h"
 #include "replay/cli.h"
 #include "replay/summary.h"
@@ -47,14 +48,14 @@ static void print_json(jw *j, scratch *sc, const audited *a, const char *dir, in
     jw_end(j);
 }
 
-static int audit_one(rp_err *e, const char *dir, const char *root, jw *j)
+static int audit_one(rp_err *e, const char *dir, const verify_options *opt, jw *j)
 {
     scratch *sc = scratch_new(0);
     audited *a = sc ? scratch_alloc(sc, sizeof *a) : NULL;
     int code = EXIT_UNREADABLE;
     if (!a) {
         err_nomem(e);
-    } else if (!audit_folder(e, a, sc, dir, root)) {
+    } else if (!audit_folder(e, a, sc, dir, opt)) {
         code = exit_code_of(a);
         if (j)
             print_json(j, sc, a, dir, code);
@@ -87,6 +88,10 @@ int cmd_audit(int argc, char **argv)
         return cli_usage("audit", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", root);
     if (optind == argc)
         return cli_usage("audit", "expected a folder of evidence");
+    scratch *sc = scratch_new(0);
+    verify_options opt = {.root = root, .compile = cli_compile, .compile_ctx = sc ? (void *)(uintptr_t)client_gpu_path(sc) : NULL};
+    if (!opt.compile_ctx)
+        err_nomem(&e);
     jw *j = json ? jw_new(JW_PRETTY) : NULL;
     jw_obj(j, NULL);
     jw_str(j, "format", "replay-audit/0");
@@ -95,8 +100,9 @@ int cmd_audit(int argc, char **argv)
     for (int i = optind; i < argc && !e.code; i++) {
         if (argc - optind > 1 && !json)
             printf("== %s\n", argv[i]);
-        code = cli_worse(code, audit_one(&e, argv[i], root, j));
+        code = cli_worse(code, audit_one(&e, argv[i], &opt, j));
     }
+    scratch_free(sc);
     if (e.code) {
         jw_free(j);
         return cli_error("audit", &e, json);

@@ -34,7 +34,8 @@ static rp_code load_evidence(rp_err *e, side *s, scratch *sc)
     s->a = scratch_alloc(sc, sizeof *s->a);
     if (!s->a)
         return err_nomem(e);
-    if (audit_folder(e, s->a, sc, s->path, NULL))
+    static const verify_options opt; /* neither root nor compiler */
+    if (audit_folder(e, s->a, sc, s->path, &opt))
         return e->code;
     if (report_verdict(s->a->r) == CHECK_REJECTED || !s->a->j || !bundle_complete(s->a->v.bundle)) {
         err_invalid(e, s->a->r->fs.n ? s->a->r->fs.v[0].id : FIND_EVIDENCE_INVALID, s->path, NULL, "expected evidence that `replay audit` accepts");

@@ -1,8 +1,15 @@
 #!/bin/sh
 # Installs what is missing, on Debian and Ubuntu: what the build needs, or with `all` what testing and linting need too.
+# With `cuda`, the CUDA wheels instead, into the virtual environment build/cuda; then: make PYTHON=build/cuda/bin/python
 #
-#   tests/packages.sh [build|all]
+#   tests/packages.sh [build|all|cuda]
 set -eu
+if [ "${1-}" = cuda ]; then
+    python3 -m venv build/cuda
+    # The release that the retained PTX was compiled by.
+    exec build/cuda/bin/pip install --disable-pip-version-check -q 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*' \
+        'nvidia-cuda-cccl==13.0.*' 'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-cupti==13.0.*' 'nvidia-cublas==13.1.0.*'
+fi
 want="build-essential pkg-config libcjson-dev libssl-dev libzstd-dev zstd git"
 if [ "${1:-build}" = all ]; then
     want="$want libcriterion-dev clang libclang-rt-dev clang-format shellcheck python3 python3-venv"

@@ -12,11 +12,11 @@ static rp_code check_container(rp_err *e, report *r, store *st)
     report_begin(r, "container", true);
     if (store_check(e, st, &r->fs))
         return e->code;
-    if (size.stream_bytes)
+    if (size.frames)
         report_end(r, "%zu files, %s bytes in %llu frames: every header, padding byte, size and digest", store_manifest(st)->n_files,
                    text_count(r->sc, size.stream_bytes), (unsigned long long)size.frames);
     else
-        report_end(r, "%zu files: every size and digest", store_manifest(st)->n_files);
+        report_end(r, "folder of %zu listed files: every size and digest, nothing unlisted; fixture data may be absent", store_manifest(st)->n_files);
     return RP_OK;
 }
 

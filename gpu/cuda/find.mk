@@ -21,8 +21,8 @@ CUDA_INC_DIRS := $(call cuda_wheels,include)
 CUDA_LIB_DIRS := $(call cuda_wheels,lib)
 CUDA_LIBS := $(foreach l,cudart cublasLt nvrtc,$(addprefix -l:,$(call cuda_so,$(l))))
 # All of it, or nothing.
-cuda_have := $(foreach h,cuda_runtime_api.h cublasLt.h nvrtc.h cupti.h,$(firstword $(wildcard $(addsuffix /$(h),$(CUDA_INC_DIRS)))))
-ifneq ($(words $(cuda_have) $(CUDA_LIBS)),7)
+cuda_have := $(foreach h,cuda_runtime_api.h crt/host_defines.h nv/target cublasLt.h nvrtc.h cupti.h,$(firstword $(wildcard $(addsuffix /$(h),$(CUDA_INC_DIRS)))))
+ifneq ($(words $(cuda_have) $(CUDA_LIBS)),9)
 CUDA_INC_DIRS :=
 endif
 endif
