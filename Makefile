@@ -3,6 +3,7 @@
 #   B=build           where everything is built; another folder for another configuration
 #   CC=gcc            or clang
 #   CFLAGS, LDFLAGS   added to ours
+#   V=1               whole command lines
 #   SAN               sanitizer flags, instead of _FORTIFY_SOURCE
 #   CUDA_HOME         a CUDA toolkit; otherwise /usr/local/cuda, or the nvidia-* wheels that $(PYTHON) finds
 B ?= build
@@ -46,7 +47,8 @@ bundles := $(workloads:%=$(B)/bundles/%.tar.zst)
 fuzz_obj := $(call obj,$(wildcard tests/fuzz/*.c))
 objects := $(call obj,$(lib_src) replay/main.c $(test_src) tests/fake_worker.c $(bench_names:%=tests/bench/%.c)) $(fuzz_obj)
 cuda_objects := $(call obj,$(gpu_src) $(capture_src))
-link = $(CC) $(CFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LDFLAGS)
+say = $(if $(V),,@printf '  %-4s %s\n' $(1) $@ &&)
+link = $(call say,LD) $(CC) $(CFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LDFLAGS)
 no_cuda = echo 'note: no CUDA found (CUDA_HOME, /usr/local/cuda, wheels of $(PYTHON)): $(1) is left out'
 
 all: $(B)/replay $(if $(CUDA_INC),$(B)/replay-gpu) ## build/replay, and build/replay-gpu where CUDA is found
@@ -65,8 +67,8 @@ demo: ## install what is missing, build, and show each question answered (withou
 check: check-programs bundles ## unit tests, fuzz corpora, command line; no GPU needed
 	@tests/check.sh $(B) $(B)/bundles
 
-check-long: check ptx-check ## check, its slow variants, and the comparisons with NumPy
-	REPLAY_FULL=1 tests/check.sh $(B) $(B)/bundles
+check-long: check-programs bundles ptx-check ## check, its slow variants, and the comparisons with NumPy
+	@REPLAY_FULL=1 tests/check.sh $(B) $(B)/bundles
 	$(PYTHON) tests/verify/check_numpy.py
 
 check-gpu: all bundles ## every bundle run, audited and compared on a GPU; skipped where there is none
@@ -125,7 +127,7 @@ $(B)/replay: $(call obj,replay/main.c) $(lib)
 # From nothing each time, so that no object of a source that is gone stays inside.
 $(lib): $(call obj,$(lib_src))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR) $(AR) rcs $@ $^
 
 $(B)/tests/unit: $(call obj,$(test_src)) $(lib)
 	@mkdir -p $(@D)
@@ -150,7 +152,7 @@ $(benches): $(B)/tests/bench-%: $(B)/obj/tests/bench/%.o $(lib)
 $(foreach w,$(workloads),$(eval $(B)/bundles/$(w).tar.zst: $(shell find artifacts/workloads/$(w) -type f)))
 $(bundles): $(B)/bundles/%.tar.zst: $(B)/replay
 	@mkdir -p $(@D)
-	$(B)/replay pack artifacts/workloads/$* -o $@
+	$(call say,PACK) $(B)/replay pack artifacts/workloads/$* -o $@
 
 $(B)/obj/gpu/cuda/%.o: OBJ_FLAGS = $(CUDA_ISYSTEM)
 $(B)/obj/tests/capture/%.o: OBJ_FLAGS = $(CUDA_ISYSTEM) -iquote $(B)/tests
@@ -158,7 +160,7 @@ $(call obj,$(capture_src)): | $(B)/tests/capture-sources.inc
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(OBJ_FLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC) $(CC) $(CFLAGS_ALL) $(OBJ_FLAGS) -MMD -MP -c -o $@ $<
 
 # Only the object that prints the revision is built anew when that changes.
 revision := $(shell git describe --always --dirty 2>/dev/null || echo unknown)

@@ -1,6 +1,7 @@
 #include "arena/layout.h"
 #include "artifacts/base/ck.h"
 #include "artifacts/base/json.h"
+#include "artifacts/base/limits.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -190,8 +191,11 @@ rp_code arena_pack(rp_err *e, arena_layout *l, scratch *sc)
 
 /* --- The recorded arena. --- */
 
-/* What a plan can ask for: the parameters, every buffer, a workspace a node. */
-enum { MAX_RANGES = 1 + PLAN_MAX_BUFFERS + PLAN_MAX_NODES };
+/* What a plan can ask for: the parameters, every buffer, a workspace a node. Pairs of ranges are compared. */
+static uint64_t most_ranges(void)
+{
+    return 1 + limit_of(LIMIT_BUFFERS) + limit_of(LIMIT_NODES);
+}
 
 static rp_code read_range(rp_err *e, arena_range *r, js_node *o)
 {
@@ -213,8 +217,8 @@ rp_code arena_read(rp_err *e, arena_layout *out, scratch *sc, const char *file, 
         js_u64(e, &l.slab_bytes, root, "slab_bytes") || js_u64(e, &l.peak_live_bytes, root, "peak_live_bytes") ||
         js_arr(e, &ranges, &n, root, "ranges"))
         return e->code;
-    if (n > MAX_RANGES)
-        return js_fail(e, ranges, FIND_ARENA_BOUNDS, "expected at most %d ranges, found %zu", MAX_RANGES, n);
+    if (n > most_ranges())
+        return js_fail(e, ranges, FIND_ARENA_BOUNDS, "expected at most %llu ranges, found %zu", (unsigned long long)most_ranges(), n);
     l.n = n;
     l.ranges = scratch_array(sc, n, sizeof *l.ranges);
     if (!l.ranges)

@@ -126,7 +126,7 @@ static rp_code read_header(rp_err *e, frames *f, frame *fr, size_t *header_bytes
     if (got < 4 || memcmp(p, magic, 4)) {
         char found[64];
         if (got >= 4 && (p[0] & 0xf0) == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18)
-            return fault_at(e, FIND_CONTAINER_ZSTD, fr->at, "a zstd frame", "a skippable frame");
+            return fault_at(e, FIND_CONTAINER_SKIPPABLE, fr->at, "a zstd frame", "a skippable frame");
         int n = snprintf(found, sizeof found, "%llu bytes:", (unsigned long long)(f->file_bytes - fr->at));
         for (size_t i = 0; i < got && i < 4; i++)
             n += snprintf(found + n, sizeof found - (size_t)n, " %02x", p[i]);
@@ -141,7 +141,7 @@ static rp_code read_header(rp_err *e, frames *f, frame *fr, size_t *header_bytes
     if (got < n)
         return fault_at(e, FIND_CONTAINER_TRUNCATED, f->file_bytes, "a whole frame", "the end of the file");
     if (d & 3)
-        return fault_at(e, FIND_CONTAINER_ZSTD, fr->at, "a frame without dictionary", "a dictionary's id");
+        return fault_at(e, FIND_CONTAINER_DICTIONARY, fr->at, "a frame without dictionary", "a dictionary's id");
     if (d & 8)
         return fault_at(e, FIND_CONTAINER_ZSTD, fr->at, "the reserved bit to be 0", "1");
     fr->has_checksum = d >> 2 & 1;
@@ -163,7 +163,7 @@ static rp_code walk_frame(rp_err *e, frames *f, frame *fr)
     if (read_header(e, f, fr, &header))
         return e->code;
     if (fr->window > UINT64_C(1) << ZS_WINDOW_LOG_MAX)
-        return fault_at(e, FIND_CONTAINER_ZSTD, fr->at, "a window of at most 128 MiB", "a larger one");
+        return fault_at(e, FIND_CONTAINER_WINDOW, fr->at, "a window of at most 128 MiB", "a larger one");
     uint64_t at = fr->at + header;
     for (bool last = false; !last;) {
         const uint8_t *p;
@@ -211,6 +211,13 @@ static const char *unfit(const frame *fr)
     return fr->window > WINDOW_SEVERAL ? "a window of more than 8 MiB" : NULL;
 }
 
+static finding_id unfit_id(const frame *fr)
+{
+    frame other = *fr;
+    other.window = 0;
+    return unfit(&other) ? FIND_CONTAINER_FRAME : FIND_CONTAINER_WINDOW;
+}
+
 static rp_code push(rp_err *e, frames *f, frame fr)
 {
     if (f->n == FRAMES_MAX)
@@ -243,9 +250,9 @@ static rp_code build_table(rp_err *e, frames *f)
             return e->code;
         }
         if (f->n == 1 && unfit(&f->v[0]))
-            return fault_at(e, FIND_CONTAINER_ZSTD, 0, several, unfit(&f->v[0]));
+            return fault_at(e, unfit_id(&f->v[0]), 0, several, unfit(&f->v[0]));
         if (f->n && unfit(&fr))
-            return fault_at(e, FIND_CONTAINER_ZSTD, at, several, unfit(&fr));
+            return fault_at(e, unfit_id(&fr), at, several, unfit(&fr));
         if (push(e, f, fr))
             return e->code;
         at += fr.bytes;
@@ -327,7 +334,8 @@ static rp_code damaged(rp_err *e, const frames *f, const frame *fr, const char *
 {
     char where[32];
     snprintf(where, sizeof where, "byte %llu", (unsigned long long)fr->at);
-    return err_invalid(e, FIND_CONTAINER_ZSTD, NULL, where, "frame %zu does not decode: %s",
+    return err_invalid(e, strstr(why, "checksum") ? FIND_CONTAINER_CHECKSUM : FIND_CONTAINER_ZSTD, NULL, where,
+                       "frame %zu does not decode: %s",
                        (size_t)(fr - f->v), why);
 }
 

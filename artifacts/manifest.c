@@ -1,5 +1,7 @@
 #include "artifacts/manifest.h"
+#include "artifacts/base/ck.h"
 #include "artifacts/base/json.h"
+#include "artifacts/base/limits.h"
 #include "artifacts/tar.h"
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +136,8 @@ static rp_code check_tree(rp_err *e, const manifest *m, scratch *sc, js_node *fi
     for (size_t i = 1; i < m->n_files; i++) {
         const char *why = conflict(v[i - 1]->path, v[i]->path);
         if (why)
-            return js_fail(e, js_at(files, (size_t)(v[i - 1] - m->files)), FIND_MANIFEST_PATH,
+            return js_fail(e, js_at(files, (size_t)(v[i - 1] - m->files)),
+                           strstr(why, "case") ? FIND_MANIFEST_CASE : FIND_MANIFEST_PATH,
                            "expected paths that fit in one tree, found `%s`, %s `%s`", v[i - 1]->path, why,
                            v[i]->path);
     }
@@ -150,6 +153,9 @@ static rp_code read_path(rp_err *e, const char **out, js_node *o)
             e, o, FIND_MANIFEST_PATH,
             "expected a path of 1 to %d of A-Z a-z 0-9 . _ - / without empty, . or .. parts, found `%.120s`",
             TAR_PATH_MAX, *out);
+    if (strlen(*out) > limit_of(LIMIT_PATH_BYTES))
+        return js_fail(e, o, FIND_MANIFEST_LIMIT, "expected a path of at most %llu bytes, found %zu",
+                       (unsigned long long)limit_of(LIMIT_PATH_BYTES), strlen(*out));
     if (!strcmp(*out, MANIFEST_PATH))
         return js_fail(e, o, FIND_MANIFEST_PATH, "expected no entry for %s itself", MANIFEST_PATH);
     return RP_OK;
@@ -159,9 +165,9 @@ static rp_code read_bytes(rp_err *e, uint64_t *out, js_node *o)
 {
     if (js_u64(e, out, o, "bytes"))
         return e->code;
-    if (*out > TAR_SIZE_MAX)
-        return js_fail(e, o, FIND_MANIFEST_INVALID, "expected a file below 8 GiB, found %llu bytes",
-                       (unsigned long long)*out);
+    if (*out > limit_of(LIMIT_FILE_BYTES))
+        return js_fail(e, o, FIND_MANIFEST_LIMIT, "expected a file of at most %llu bytes, found %llu",
+                       (unsigned long long)limit_of(LIMIT_FILE_BYTES), (unsigned long long)*out);
     return RP_OK;
 }
 
@@ -171,8 +177,10 @@ static rp_code check_order(rp_err *e, js_node *o, const char *before, const char
     int c = before ? strcmp(before, path) : -1;
     if (c < 0)
         return RP_OK;
-    return js_fail(e, o, FIND_MANIFEST_ORDER, "expected paths sorted bytewise, each once, found `%s` %s `%s`",
-                   path, c ? "after" : "again after", before);
+    if (!c)
+        return js_fail(e, o, FIND_MANIFEST_DUPLICATE, "expected each path once, found `%s` twice", path);
+    return js_fail(e, o, FIND_MANIFEST_ORDER, "expected paths sorted bytewise, found `%s` after `%s`", path,
+                   before);
 }
 
 static rp_code read_file(rp_err *e, manifest_file *f, js_node *o, const char *before)
@@ -226,9 +234,11 @@ rp_code manifest_read(rp_err *e, manifest **out, scratch *sc, span text)
             e, js_find(root, "name"), FIND_MANIFEST_INVALID,
             "expected 1 to 64 of A-Z a-z 0-9 . _ - beginning with a letter or digit, found `%.100s`",
             m->name);
-    if (m->n_files > MANIFEST_MAX_FILES || m->n_omitted > MANIFEST_MAX_FILES)
-        return js_fail(e, m->n_files > MANIFEST_MAX_FILES ? files : omitted, FIND_MANIFEST_INVALID,
-                       "expected at most %d entries", MANIFEST_MAX_FILES);
+    uint64_t most = limit_of(LIMIT_ENTRIES), total = 0;
+    if (m->n_files > most || m->n_omitted > most)
+        return js_fail(e, m->n_files > most ? files : omitted, FIND_MANIFEST_LIMIT,
+                       "expected at most %llu entries, found %zu", (unsigned long long)most,
+                       m->n_files > most ? m->n_files : m->n_omitted);
     m->files = scratch_array(sc, m->n_files, sizeof *m->files);
     m->omitted = scratch_array(sc, m->n_omitted, sizeof *m->omitted);
     if (!m->files || !m->omitted)
@@ -236,6 +246,10 @@ rp_code manifest_read(rp_err *e, manifest **out, scratch *sc, span text)
     for (size_t i = 0; i < m->n_files; i++)
         if (read_file(e, &m->files[i], js_at(files, i), i ? m->files[i - 1].path : NULL))
             return e->code;
+    for (size_t i = 0; i < m->n_files; i++)
+        if (!ck_add_u64(total, m->files[i].bytes, &total) || total > limit_of(LIMIT_TOTAL_BYTES))
+            return js_fail(e, js_at(files, i), FIND_MANIFEST_LIMIT, "expected at most %llu bytes in all files, found more",
+                           (unsigned long long)limit_of(LIMIT_TOTAL_BYTES));
     for (size_t i = 0; i < m->n_omitted; i++) {
         manifest_omitted *o = &m->omitted[i];
         if (read_omitted(e, o, js_at(omitted, i), i ? m->omitted[i - 1].path : NULL))

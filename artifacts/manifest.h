@@ -20,7 +20,7 @@
 #define MANIFEST_FORMAT "replay-bundle/0"
 #define MANIFEST_PATH "manifest.json"
 
-enum { MANIFEST_MAX_BYTES = 8 << 20, MANIFEST_MAX_FILES = 1 << 16 };
+enum { MANIFEST_MAX_BYTES = 8 << 20, MANIFEST_MAX_FILES = 1 << 16 /* by default: limits.h */ };
 
 typedef enum {
     ROLE_CAPTURE,

@@ -131,6 +131,56 @@ static rp_code read_exact(rp_err *e, store *s, uint64_t at, void *out, size_t n)
                        "expected %zu more bytes, found the end of the stream", n - got);
 }
 
+/* What kind of entry a type byte other than '0' makes of it. */
+static finding_id type_id(uint8_t type)
+{
+    switch (type) {
+    case '1':
+    case '2':
+        return FIND_CONTAINER_LINK;
+    case '3':
+    case '4':
+    case '6':
+        return FIND_CONTAINER_DEVICE;
+    case 'x':
+    case 'g':
+    case 'X':
+    case 'L':
+    case 'K':
+    case 'N':
+    case 'V':
+        return FIND_CONTAINER_EXTENDED;
+    case 'S':
+        return FIND_CONTAINER_SPARSE;
+    default:
+        return FIND_CONTAINER_TYPE;
+    }
+}
+
+static finding_id first_header_id(const uint8_t block[TAR_BLOCK])
+{
+    if (!memcmp(block + 257, "ustar", 5) && block[TAR_TYPE_AT] != '0')
+        return type_id(block[TAR_TYPE_AT]);
+    return FIND_CONTAINER_HEADER;
+}
+
+/* The finding for a header that differs from the canonical one first at offset i. */
+static finding_id header_id(const uint8_t block[TAR_BLOCK], unsigned i)
+{
+    static const struct {
+        unsigned end;
+        finding_id id;
+    } fields[] = {{100, FIND_CONTAINER_NAME},     {124, FIND_CONTAINER_METADATA}, {136, FIND_CONTAINER_HEADER},
+                  {148, FIND_CONTAINER_METADATA}, {157, FIND_CONTAINER_HEADER},   {257, FIND_CONTAINER_LINK},
+                  {265, FIND_CONTAINER_HEADER},   {345, FIND_CONTAINER_METADATA}, {500, FIND_CONTAINER_NAME}};
+    if (block[TAR_TYPE_AT] != '0')
+        return type_id(block[TAR_TYPE_AT]);
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+        if (i < fields[k].end)
+            return fields[k].id;
+    return FIND_CONTAINER_HEADER;
+}
+
 static rp_code read_first(rp_err *e, store *s)
 {
     uint8_t block[TAR_BLOCK];
@@ -139,12 +189,12 @@ static rp_code read_first(rp_err *e, store *s)
     if (read_exact(e, s, 0, block, sizeof block))
         return e->code;
     if (!tar_header_read(block, path, &bytes))
-        return err_invalid(e, FIND_CONTAINER_HEADER, NULL, "stream byte 0",
+        return err_invalid(e, first_header_id(block), NULL, "stream byte 0",
                            "expected the canonical tar header of manifest.json, found %s; %s",
                            memcmp(block + 257, "ustar", 5) ? "no ustar header" : "another ustar header",
                            canonical_hint);
     if (strcmp(path, MANIFEST_PATH))
-        return err_invalid(e, FIND_CONTAINER_HEADER, NULL, "stream byte 0",
+        return err_invalid(e, FIND_CONTAINER_ORDER, NULL, "stream byte 0",
                            "expected manifest.json as the first file, found `%s`; %s", path, canonical_hint);
     if (bytes > MANIFEST_MAX_BYTES)
         return err_invalid(e, FIND_MANIFEST_INVALID, MANIFEST_PATH, NULL,
@@ -339,7 +389,7 @@ static rp_code pass_content(rp_err *e, check *c, const char *path, uint64_t byte
             if (s.p[i]) {
                 char actual[8];
                 snprintf(actual, sizeof actual, "%02x", s.p[i]);
-                findings_add(c->fs, FIND_CONTAINER_HEADER, path, place(where, c->at - s.n + i), "00", actual,
+                findings_add(c->fs, FIND_CONTAINER_PADDING, path, place(where, c->at - s.n + i), "00", actual,
                              "expected zero padding behind the file, found another byte");
                 told = true;
             }
@@ -365,14 +415,26 @@ static size_t turn_of(const store *s, const char *path)
     return strcmp(path, MANIFEST_PATH) ? SIZE_MAX : 0;
 }
 
+static bool was_missed(const check *c, const char *path)
+{
+    for (size_t i = 0; i < c->fs->n; i++)
+        if (c->fs->v[i].id == FIND_FILE_MISSING && !strcmp(c->fs->v[i].file, path))
+            return true;
+    return false;
+}
+
 /* A file that the manifest does not have here is named and stepped over, within reason. */
 static rp_code pass_extra(rp_err *e, check *c, const char *path, uint64_t bytes)
 {
     char where[48];
     uint64_t at = c->at - TAR_BLOCK;
-    bool listed = turn_of(c->s, path) != SIZE_MAX;
-    findings_add(c->fs, FIND_FILE_EXTRA, path, place(where, at), NULL, NULL,
-                 listed ? "the file is in the archive again" : "the file is not listed");
+    if (turn_of(c->s, path) == SIZE_MAX)
+        findings_add(c->fs, FIND_FILE_EXTRA, path, place(where, at), NULL, NULL, "the file is not listed");
+    else if (was_missed(c, path))
+        findings_add(c->fs, FIND_CONTAINER_ORDER, path, place(where, at), NULL, NULL,
+                     "expected the file at its place in the manifest's order, found it later");
+    else
+        findings_add(c->fs, FIND_FILE_DUPLICATE, path, place(where, at), NULL, NULL, "the file is in the archive again");
     c->extra_bytes += bytes;
     if (++c->extra_files > EXTRA_FILES_MAX || c->extra_bytes > EXTRA_BYTES_MAX)
         return err_invalid(e, FIND_CONTAINER_HEADER, NULL, place(where, at),
@@ -384,17 +446,17 @@ static rp_code pass_extra(rp_err *e, check *c, const char *path, uint64_t bytes)
  * expected. */
 static rp_code pass_damaged(rp_err *e, check *c, const entry *f, const uint8_t want[TAR_BLOCK])
 {
-    enum { NAME_END = 100, SIZE_AT = 124, SIZE_END = 136, TYPE_AT = 156 };
+    enum { NAME_END = 100, SIZE_AT = 124, SIZE_END = 136 };
     char where[48], expected[8], actual[8];
     unsigned i = 0;
     while (c->block[i] == want[i])
         i++;
     snprintf(expected, sizeof expected, "%02x", want[i]);
     snprintf(actual, sizeof actual, "%02x", c->block[i]);
-    findings_add(c->fs, FIND_CONTAINER_HEADER, f->path, place(where, c->at - TAR_BLOCK + i), expected, actual,
+    findings_add(c->fs, header_id(c->block, i), f->path, place(where, c->at - TAR_BLOCK + i), expected, actual,
                  "the tar header is not the canonical one, in %s (offset %u)", tar_field(i), i);
     if (memcmp(c->block, want, NAME_END) || memcmp(c->block + SIZE_AT, want + SIZE_AT, SIZE_END - SIZE_AT) ||
-        c->block[TYPE_AT] != want[TYPE_AT])
+        c->block[TAR_TYPE_AT] != want[TAR_TYPE_AT])
         return RP_INVALID; /* the place is lost; the finding is there */
     return pass_content(e, c, f->path, f->bytes, f);
 }
@@ -403,7 +465,7 @@ static void missing(check *c, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
         findings_add(c->fs, FIND_FILE_MISSING, entry_at(c->s, i).path, NULL, NULL, NULL,
-                     "the file is not in the archive");
+                     "the file is not at its place in the archive");
 }
 
 /* Everything up to the end blocks, of which the first may be in c->block already. RP_INVALID without an

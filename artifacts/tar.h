@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TAR_BLOCK = 512, TAR_PATH_MAX = 100, TAR_END_BYTES = 2 * TAR_BLOCK };
+enum { TAR_BLOCK = 512, TAR_PATH_MAX = 100, TAR_END_BYTES = 2 * TAR_BLOCK, TAR_TYPE_AT = 156 };
 #define TAR_SIZE_MAX ((UINT64_C(1) << 33) - 1) /* eleven octal digits */
 
 /* The header of a file; strlen(path) <= TAR_PATH_MAX and bytes <= TAR_SIZE_MAX. */

@@ -8,12 +8,22 @@
 enum { COMPILE_DEADLINE_MS = 60000, PROBE_DEADLINE_MS = 60000, MAX_STDERR = 16384 };
 static const uint64_t max_result_bytes = 64ULL << 20, max_ptx_bytes = 64ULL << 20;
 
-const char *client_gpu_path(scratch *sc)
+static const char *worker_path(scratch *sc, const char *variable, const char *program)
 {
-    const char *named = getenv("REPLAY_GPU"), *dir = proc_self_dir(sc);
+    const char *named = getenv(variable), *dir = proc_self_dir(sc);
     if (named && *named)
         return scratch_strdup(sc, named);
-    return file_join(sc, dir ? dir : ".", "replay-gpu");
+    return file_join(sc, dir ? dir : ".", program);
+}
+
+const char *client_gpu_path(scratch *sc)
+{
+    return worker_path(sc, "REPLAY_GPU", "replay-gpu");
+}
+
+const char *client_emu_path(scratch *sc)
+{
+    return worker_path(sc, "REPLAY_EMU", "replay-emu");
 }
 
 /* LD_LIBRARY_PATH and CUDA_HOME say where CUDA is; the libraries that were really loaded are recorded by digest. */

@@ -10,6 +10,9 @@
 /* The worker program: $REPLAY_GPU where set, else `replay-gpu` beside this executable. NULL when out of memory. */
 const char *client_gpu_path(scratch *sc);
 
+/* The emulator: $REPLAY_EMU where set, else `replay-emu` beside this executable. NULL when out of memory. */
+const char *client_emu_path(scratch *sc);
+
 /* The environment a worker gets, NULL-terminated: CUDA_CACHE_DISABLE=1 and, where set, the few allowed names. Lent by sc. */
 const char *const *client_environment(scratch *sc);
 

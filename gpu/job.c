@@ -9,7 +9,7 @@ static const char *const place_names[] = {"external", "arena", NULL};
 
 /* Whatever the file says, no device holds more; sums of a few of these still fit. */
 #define MAX_BYTES ((uint64_t)1 << 50)
-enum { MAX_REPEATS = 1000000, MAX_BLOCKS = 100000, MAX_GUARD_BYTES = 1 << 30, MAX_WRITES = 4 };
+enum { MAX_REPEATS = 1000000, MAX_BLOCKS = 100000, MAX_GUARD_BYTES = 1 << 30 };
 
 /* --- Writing. --- */
 
@@ -59,6 +59,22 @@ static void write_call(jw *j, const lt_call *c)
     jw_end(j);
 }
 
+static void write_args(jw *j, const job_step *s)
+{
+    jw_arr(j, "args");
+    for (uint64_t i = 0; i < s->n_args; i++) {
+        if (s->args[i] >= 0) {
+            jw_i64(j, NULL, s->args[i]);
+            continue;
+        }
+        jw_obj(j, NULL);
+        jw_u64(j, "bytes", s->values[i].bytes);
+        jw_fmt(j, "bits", "%016llx", (unsigned long long)s->values[i].bits);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 static void write_step(jw *j, const job_step *s)
 {
     jw_obj(j, NULL);
@@ -77,7 +93,7 @@ static void write_step(jw *j, const job_step *s)
     case JOB_KERNEL:
         jw_u64(j, "module", s->module);
         jw_str(j, "entry", s->entry);
-        write_i64s(j, "args", s->args, s->n_args);
+        write_args(j, s);
         jw_u64s(j, "grid", s->grid, 3);
         jw_u64s(j, "block", s->block, 3);
         jw_u64(j, "shared_bytes", s->shared_bytes);
@@ -95,6 +111,8 @@ static void write_fixture(jw *j, const job_fixture *f)
 {
     jw_obj(j, NULL);
     jw_str(j, "name", f->name);
+    if (f->separate)
+        jw_bool(j, "separate", true);
     jw_arr(j, "inputs");
     for (uint64_t i = 0; i < f->n_inputs; i++) {
         jw_obj(j, NULL);
@@ -411,6 +429,31 @@ static rp_code read_matmul(reader *r, job_step *s, js_node *o)
     return RP_OK;
 }
 
+/* A buffer's index, or {bytes, bits}. */
+static rp_code read_arg(reader *r, int64_t *arg, job_value *value, js_node *v)
+{
+    const char *bits;
+    uint64_t bytes;
+    if (js_kind(v) != JS_OBJECT)
+        return js_as_i64(r->e, arg, v) ? r->e->code : buffer_index(r, v, *arg, false);
+    *arg = -1;
+    if (ranged(r, &bytes, v, "bytes", 1, 8) || js_str(r->e, &bits, v, "bits") || js_done(r->e, v))
+        return r->e->code;
+    value->bytes = bytes;
+    value->bits = 0;
+    if (bytes & (bytes - 1))
+        return js_fail(r->e, v, FIND_JSON_VALUE, "expected 1, 2, 4 or 8 bytes, found %llu",
+                       (unsigned long long)bytes);
+    if (strlen(bits) != 16 || strspn(bits, "0123456789abcdef") != 16)
+        return js_fail(r->e, v, FIND_JSON_VALUE, "expected 16 lower-case hexadecimal digits, found \"%.32s\"",
+                       bits);
+    value->bits = strtoull(bits, NULL, 16);
+    if (bytes < 8 && value->bits >> 8 * bytes)
+        return js_fail(r->e, v, FIND_JSON_VALUE, "expected bits of %llu bytes, found more",
+                       (unsigned long long)bytes);
+    return RP_OK;
+}
+
 static rp_code read_kernel(reader *r, job_step *s, js_node *o)
 {
     js_node *args;
@@ -427,8 +470,7 @@ static rp_code read_kernel(reader *r, job_step *s, js_node *o)
         return js_fail(r->e, args, FIND_JSON_VALUE, "expected at most %d arguments, found %zu", JOB_MAX_ARGS,
                        n);
     for (size_t i = 0; i < n; i++)
-        if (js_as_i64(r->e, &s->args[i], js_at(args, i)) ||
-            buffer_index(r, js_at(args, i), s->args[i], false))
+        if (read_arg(r, &s->args[i], &s->values[i], js_at(args, i)))
             return r->e->code;
     s->n_args = n;
     /* The limits of every CUDA device so far; the product of a block's extents is then far from overflow. */
@@ -469,8 +511,8 @@ static rp_code read_writes(reader *r, job_step *s, js_node *o)
     size_t n;
     if (js_arr(r->e, &arr, &n, o, "writes"))
         return r->e->code;
-    if (!n || n > MAX_WRITES)
-        return js_fail(r->e, arr, FIND_JSON_VALUE, "expected 1 to %d buffers, found %zu", MAX_WRITES, n);
+    if (!n || n > JOB_MAX_WRITES)
+        return js_fail(r->e, arr, FIND_JSON_VALUE, "expected 1 to %d buffers, found %zu", JOB_MAX_WRITES, n);
     for (size_t i = 0; i < n; i++) {
         if (js_as_i64(r->e, &s->writes[i], js_at(arr, i)) ||
             buffer_index(r, js_at(arr, i), s->writes[i], false))
@@ -577,7 +619,8 @@ static rp_code read_fixtures(reader *r, js_node *root)
     for (size_t i = 0; i < n; i++) {
         js_node *o = js_at(arr, i);
         job_fixture *f = &r->jb->fixtures[i];
-        if (js_as_obj(r->e, o) || text_of(r, &f->name, o, "name") || read_inputs(r, f, o) ||
+        if (js_as_obj(r->e, o) || text_of(r, &f->name, o, "name") ||
+            (js_find(o, "separate") && js_bool(r->e, &f->separate, o, "separate")) || read_inputs(r, f, o) ||
             read_outputs(r, f, o) || js_done(r->e, o))
             return r->e->code;
         for (size_t k = 0; k < i; k++)

@@ -19,7 +19,7 @@
 #include "artifacts/base/lt.h"
 #include "artifacts/base/scratch.h"
 
-enum { JOB_FD = 3, JOB_DATA_FD = 4, JOB_RESULT_FD = 5, JOB_OUTPUT_FD = 6, JOB_MAX_ARGS = 64 };
+enum { JOB_FD = 3, JOB_DATA_FD = 4, JOB_RESULT_FD = 5, JOB_OUTPUT_FD = 6, JOB_MAX_ARGS = 64, JOB_MAX_WRITES = 16 };
 
 typedef enum { JOB_VALIDATE, JOB_TIMING, JOB_TIMELINE, JOB_INSTRUCTIONS, JOB_PHASE_COUNT } job_phase;
 extern const char *const job_phase_names[]; /* "validate", "timing", "timeline", "instructions" */
@@ -40,6 +40,11 @@ typedef struct {
     bool writable; /* false: an input that must be unchanged afterwards */
 } job_buffer;
 
+/* An argument that is no buffer: so many bytes (1, 2, 4 or 8), from the low end of `bits`. */
+typedef struct {
+    uint64_t bytes, bits;
+} job_value;
+
 typedef enum { JOB_MATMUL, JOB_KERNEL, JOB_COPY } job_step_kind;
 extern const char *const job_step_names[]; /* "matmul", "kernel", "copy" */
 
@@ -53,13 +58,14 @@ typedef struct {
     uint64_t module; /* index into modules */
     const char *entry;
     uint64_t n_args;
-    int64_t args[JOB_MAX_ARGS]; /* each argument is the pointer to this buffer */
+    int64_t args[JOB_MAX_ARGS]; /* each argument is the pointer to this buffer; -1: it is the value of that index */
+    job_value values[JOB_MAX_ARGS];
     uint64_t grid[3], block[3], shared_bytes;
     /* copy: whole buffers of equal size */
     int64_t src, dst;
     /* what the step may write, as buffer indices (destination, scratch) */
     uint64_t n_writes;
-    int64_t writes[4];
+    int64_t writes[JOB_MAX_WRITES];
 } job_step;
 
 typedef struct {
@@ -79,6 +85,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
+    bool separate; /* the emulator rounds between a mul and the add it feeds, where it would contract them as ptxas does */
     uint64_t n_inputs, n_outputs;
     job_input *inputs;
     job_output *outputs;

@@ -6,6 +6,13 @@ static const char *const status_names[] = {"ok", "failed", NULL};
 static const char *const scope_names[] = {"host_graph_launch_sync", "host_stream_launch_sync",
                                           "device_events", "cupti_activity", NULL};
 
+const char result_emulator[] = "replay-emu (CPU)";
+
+bool result_emulated(const result *r)
+{
+    return r->device_name && !strcmp(r->device_name, result_emulator);
+}
+
 /* --- Writing. --- */
 
 static void text(jw *j, const char *key, const char *s)
@@ -89,6 +96,56 @@ static void write_clock(jw *j, const result_clock *c)
     jw_end(j);
 }
 
+/* What only the emulator has is absent elsewhere. */
+static void write_emulated(jw *j, const result *r)
+{
+    if (r->n_findings) {
+        jw_arr(j, "findings");
+        for (uint64_t i = 0; i < r->n_findings; i++) {
+            const result_finding *f = &r->findings[i];
+            jw_obj(j, NULL);
+            text(j, "kind", f->kind);
+            text(j, "fixture", f->fixture);
+            jw_u64(j, "node", f->node);
+            text(j, "kernel", f->kernel);
+            jw_u64(j, "line", f->line);
+            jw_u64s(j, "block", f->block, 3);
+            jw_u64s(j, "thread", f->thread, 3);
+            text(j, "buffer", f->buffer);
+            jw_i64(j, "offset_bytes", f->offset_bytes);
+            jw_u64(j, "bytes", f->bytes);
+            jw_u64(j, "count", f->count);
+            text(j, "message", f->message);
+            jw_end(j);
+        }
+        jw_end(j);
+    }
+    if (r->n_kernels) {
+        jw_arr(j, "kernels");
+        for (uint64_t i = 0; i < r->n_kernels; i++) {
+            jw_obj(j, NULL);
+            jw_u64(j, "node", r->kernels[i].node);
+            text(j, "entry", r->kernels[i].entry);
+            text(j, "approximate", r->kernels[i].approximate);
+            text(j, "contractible", r->kernels[i].contractible);
+            jw_end(j);
+        }
+        jw_end(j);
+    }
+    if (r->n_instructions) {
+        jw_arr(j, "instructions");
+        for (uint64_t i = 0; i < r->n_instructions; i++) {
+            jw_obj(j, NULL);
+            jw_u64(j, "node", r->instructions[i].node);
+            text(j, "entry", r->instructions[i].entry);
+            text(j, "instruction", r->instructions[i].instruction);
+            jw_u64(j, "count", r->instructions[i].count);
+            jw_end(j);
+        }
+        jw_end(j);
+    }
+}
+
 void result_write(jw *j, const result *r)
 {
     jw_obj(j, NULL);
@@ -98,6 +155,10 @@ void result_write(jw *j, const result *r)
     jw_str(j, "status", status_names[r->ok ? 0 : 1]);
     text(j, "error", r->error);
     jw_bool(j, "profile_error", r->profile_error);
+    if (r->unavailable)
+        jw_bool(j, "unavailable", true);
+    if (r->refused)
+        jw_bool(j, "refused", true);
     write_device(j, r);
 
     jw_arr(j, "libraries");
@@ -163,6 +224,7 @@ void result_write(jw *j, const result *r)
         jw_end(j);
     }
     jw_end(j);
+    write_emulated(j, r);
     jw_end(j);
 }
 
@@ -409,6 +471,63 @@ static rp_code read_cubins(reader *rd, js_node *root)
     return RP_OK;
 }
 
+/* An array that may be absent. */
+static rp_code optional_list(reader *rd, js_node **arr, uint64_t *n, void **items, size_t size, js_node *root,
+                             const char *key)
+{
+    *n = 0;
+    *items = NULL;
+    return js_find(root, key) ? list(rd, arr, n, items, size, root, key) : RP_OK;
+}
+
+static rp_code read_finding(rp_err *e, result_finding *f, js_node *o)
+{
+    if (js_str(e, &f->kind, o, "kind") || js_str(e, &f->fixture, o, "fixture") ||
+        js_u64(e, &f->node, o, "node") || js_str(e, &f->kernel, o, "kernel") ||
+        js_u64(e, &f->line, o, "line") || js_u64s(e, f->block, 3, o, "block") ||
+        js_u64s(e, f->thread, 3, o, "thread") || js_str(e, &f->buffer, o, "buffer") ||
+        js_i64(e, &f->offset_bytes, o, "offset_bytes") || js_u64(e, &f->bytes, o, "bytes") ||
+        js_u64(e, &f->count, o, "count") || js_str(e, &f->message, o, "message"))
+        return e->code;
+    return js_done(e, o);
+}
+
+static rp_code read_emulated(reader *rd, js_node *root)
+{
+    js_node *arr = NULL;
+    void *items;
+    rp_err *e = rd->e;
+    result *r = rd->r;
+    if (optional_list(rd, &arr, &r->n_findings, &items, sizeof *r->findings, root, "findings"))
+        return e->code;
+    r->findings = items;
+    for (uint64_t i = 0; i < r->n_findings; i++)
+        if (read_finding(e, &r->findings[i], js_at(arr, i)))
+            return e->code;
+    if (optional_list(rd, &arr, &r->n_kernels, &items, sizeof *r->kernels, root, "kernels"))
+        return e->code;
+    r->kernels = items;
+    for (uint64_t i = 0; i < r->n_kernels; i++) {
+        js_node *o = js_at(arr, i);
+        result_kernel *k = &r->kernels[i];
+        if (js_u64(e, &k->node, o, "node") || js_str(e, &k->entry, o, "entry") ||
+            js_str(e, &k->approximate, o, "approximate") || js_str(e, &k->contractible, o, "contractible") ||
+            js_done(e, o))
+            return e->code;
+    }
+    if (optional_list(rd, &arr, &r->n_instructions, &items, sizeof *r->instructions, root, "instructions"))
+        return e->code;
+    r->instructions = items;
+    for (uint64_t i = 0; i < r->n_instructions; i++) {
+        js_node *o = js_at(arr, i);
+        result_instruction *k = &r->instructions[i];
+        if (js_u64(e, &k->node, o, "node") || js_str(e, &k->entry, o, "entry") ||
+            js_str(e, &k->instruction, o, "instruction") || js_u64(e, &k->count, o, "count") || js_done(e, o))
+            return e->code;
+    }
+    return RP_OK;
+}
+
 static rp_code read_root(reader *rd, const char *file, span json)
 {
     rp_err *e = rd->e;
@@ -422,17 +541,19 @@ static rp_code read_root(reader *rd, const char *file, span json)
         js_bool(e, &r->profile_error, root, "profile_error") ||
         js_str(e, &r->library_log, root, "library_log") ||
         js_u64(e, &r->timeline_launches, root, "timeline_launches") ||
-        js_u64(e, &r->timeline_dropped, root, "timeline_dropped"))
+        js_u64(e, &r->timeline_dropped, root, "timeline_dropped") ||
+        (js_find(root, "unavailable") && js_bool(e, &r->unavailable, root, "unavailable")) ||
+        (js_find(root, "refused") && js_bool(e, &r->refused, root, "refused")))
         return e->code;
     r->phase = (job_phase)phase;
     r->ok = status == 0;
-    if (r->ok != !r->error[0] || (r->ok && r->profile_error))
+    if (r->ok != !r->error[0] || (r->ok && (r->profile_error || r->unavailable || r->refused)))
         return js_fail(e, root, FIND_EVIDENCE_INVALID,
                        "expected an error exactly where the status is failed");
     if (read_device(rd, root) || read_libraries(rd, root) || read_algorithms(rd, root) ||
         read_nodes(rd, &r->graph, &r->n_graph, root, "graph", false) || read_fixtures(rd, root) ||
         read_strays(rd, root) || read_timings(rd, root) || read_clocks(rd, root) ||
-        read_nodes(rd, &r->timeline, &r->n_timeline, root, "timeline", true) || read_cubins(rd, root))
+        read_nodes(rd, &r->timeline, &r->n_timeline, root, "timeline", true) || read_cubins(rd, root) || read_emulated(rd, root))
         return e->code;
     return js_done(e, root);
 }

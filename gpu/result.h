@@ -66,16 +66,42 @@ typedef struct {
     const char *kernels;          /* names of kernels seen launched from it, comma separated, "" when unknown */
 } result_cubin;
 
+/* What a memory checker saw: the emulator only. A buffer's bytes lie inside it, or before or past its end. */
+typedef struct {
+    const char *kind; /* as docs/emulator.md lists them: "uninitialised_read", "race", … */
+    const char *fixture, *kernel, *buffer; /* "" where there is none */
+    uint64_t node, line; /* line: of the CUDA source where the PTX carries one, else of the PTX; 0 unknown */
+    uint64_t block[3], thread[3];
+    int64_t offset_bytes; /* from the buffer's start */
+    uint64_t bytes, count; /* count: how often, over all fixtures */
+    const char *message;
+} result_finding;
+
+/* A kernel's instructions: the emulator only. */
+typedef struct {
+    const char *entry, *instruction;
+    uint64_t node, count; /* thread-instructions executed in one launch */
+} result_instruction;
+
+/* Why a kernel's results may differ in their last bits between two correct devices: the emulator only. */
+typedef struct {
+    const char *entry, *approximate, *contractible; /* instructions, comma separated; "" when there is none */
+    uint64_t node;
+} result_kernel;
+
 typedef struct {
     digest job_sha256;
     job_phase phase;
     bool ok;           /* status "ok"; otherwise `error` says which call failed and how */
     const char *error; /* "" when ok */
     bool profile_error; /* the failure is the profiler's, not the replay's */
+    bool unavailable;   /* no failure: the phase does not exist on this worker */
+    bool refused;       /* a kernel holds an instruction that the worker refuses by name */
     const char *device_name, *device_uuid_sha256, *compute_capability, *driver;
     uint64_t sm_count, memory_bytes, l2_bytes;
     const char *library_log; /* Trace lines of cublasLtMatmul calls, one a line */
     uint64_t n_libraries, n_algorithms, n_graph, n_timeline, n_fixtures, n_strays, n_timings, n_clocks, n_cubins;
+    uint64_t n_findings, n_instructions, n_kernels;
     uint64_t timeline_launches, timeline_dropped;
     result_library *libraries;
     result_algorithm *algorithms;
@@ -85,7 +111,14 @@ typedef struct {
     result_timing *timings;
     result_clock *clocks;
     result_cubin *cubins;
+    result_finding *findings;
+    result_instruction *instructions;
+    result_kernel *kernels;
 } result;
+
+/* The device name that the emulator answers with, and whether a result is its own. */
+extern const char result_emulator[];
+bool result_emulated(const result *r);
 
 void result_write(jw *j, const result *r);
 /* Strict, like every reader; a result that breaks its format is RP_INVALID (evidence.invalid). */

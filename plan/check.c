@@ -137,6 +137,24 @@ static void check_races(const checker *c, uint64_t b)
     }
 }
 
+/* In place is safe only element for element. */
+static void check_ties(const checker *c, uint64_t node)
+{
+    const plan_node *n = &c->p->nodes[node];
+    char w[48];
+    if (n->tied && (n->operands[n->tie].buffer != n->destination.buffer ||
+                    !layout_same_places(&n->operands[n->tie].layout, &n->destination.layout) ||
+                    (n->op == NODE_MATMUL && strcmp(n->operands[n->tie].port, "c"))))
+        findings_add(c->fs, FIND_PLAN_INVALID, c->file, at(w, "nodes", node), NULL, NULL,
+                     "expected operand %s, tied to the destination, to lie where the result lies, element for element",
+                     n->operands[n->tie].port);
+    for (uint64_t i = 0; (n->op == NODE_MATMUL || n->op == NODE_KERNEL) && i < n->n_operands; i++)
+        if (n->operands[i].buffer == n->destination.buffer && !(n->tied && n->tie == i))
+            findings_add(c->fs, FIND_PLAN_RACE, c->file, at(w, "nodes", node), NULL, NULL,
+                         "expected operand %s apart from the destination or tied to it, found both in buffer %s", n->operands[i].port,
+                         c->p->buffers[n->destination.buffer].id);
+}
+
 rp_code plan_check(rp_err *e, findings *fs, const plan *p, const char *file)
 {
     plan_reach reach;
@@ -146,6 +164,8 @@ rp_code plan_check(rp_err *e, findings *fs, const plan *p, const char *file)
         return err_to_finding(e, fs) ? RP_OK : e->code;
     if (check_issue_order(e, &c))
         return e->code;
+    for (uint64_t i = 0; i < p->n_nodes; i++)
+        check_ties(&c, i);
     for (uint64_t b = 0; b < p->n_buffers; b++) {
         check_life(&c, b);
         check_races(&c, b);

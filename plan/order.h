@@ -22,7 +22,8 @@ RP_MUST rp_code plan_issue_order(rp_err *e, uint64_t **order, scratch *sc, const
 /* Every rule of order and life, each fault a finding in `file`: edges match what their nodes touch; no cycle; nodes listed in the
  * policy's issue order and along every edge; one alloc and one free at most, where the owner allows them; no touch outside a
  * life; an output does not escape from a program-freed buffer; a read-only buffer is never written; conflicting accesses are
- * ordered by edges. */
+ * ordered by edges; a destination shares its buffer with the operand tied to it and with no other, and each element of that lies where
+ * its result lies (of a matmul only C can: A and B are read again). */
 RP_MUST rp_code plan_check(rp_err *e, findings *fs, const plan *p, const char *file);
 
 #endif

@@ -1,4 +1,5 @@
 #include "plan/plan.h"
+#include "artifacts/base/limits.h"
 #include "artifacts/base/ck.h"
 #include "artifacts/base/json.h"
 
@@ -18,6 +19,19 @@ bool layout_has(const layout *l, layout_kind kind)
     for (uint64_t i = 0; i < l->n_spellings; i++)
         if (l->spellings[i].kind == kind)
             return true;
+    return false;
+}
+
+bool layout_same_places(const layout *a, const layout *b)
+{
+    if (a->rank != b->rank || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape))
+        return false;
+    for (uint64_t i = 0; i < a->n_spellings; i++)
+        for (uint64_t k = 0; k < b->n_spellings; k++)
+            if (a->spellings[i].kind == b->spellings[k].kind &&
+                (a->spellings[i].kind != LAYOUT_STRIDED ||
+                 !memcmp(a->spellings[i].strides, b->spellings[k].strides, a->rank * sizeof *a->spellings[i].strides)))
+                return true;
     return false;
 }
 
@@ -236,12 +250,28 @@ static rp_code read_spec(rp_err *e, lt_spec *s, js_node *o)
     return RP_OK;
 }
 
+/* The operand whose place the destination takes, where the slot names one. */
+static rp_code read_tie(rp_err *e, plan_node *n, js_node *dest)
+{
+    const char *port;
+    if (!js_find(dest, "tie"))
+        return RP_OK;
+    if (js_str(e, &port, dest, "tie"))
+        return e->code;
+    while (n->tie < n->n_operands && strcmp(n->operands[n->tie].port, port))
+        n->tie++;
+    n->tied = n->tie < n->n_operands;
+    if (!n->tied)
+        return js_fail(e, js_find(dest, "tie"), FIND_PLAN_INVALID, "expected the port of an operand, found \"%.64s\"", port);
+    return RP_OK;
+}
+
 static rp_code read_operands(rp_err *e, const reader *r, plan_node *n, js_node *o)
 {
     js_node *dest;
     n->has_destination = true;
     if (read_name(e, &n->label, o, "label") || read_slots(e, r, n, o, "operands", "port", true) ||
-        js_obj(e, &dest, o, "destination"))
+        js_obj(e, &dest, o, "destination") || read_tie(e, n, dest))
         return e->code;
     return read_slot(e, r, &n->destination, dest, "port", true);
 }
@@ -390,9 +420,12 @@ rp_code plan_read(rp_err *e, plan **out, scratch *sc, const char *file, span tex
     if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-plan/0") || read_name(e, &p->name, root, "name") ||
         read_policy(e, p, root) ||
         read_list(e, &r, &symbols, &p->symbols, &p->n_symbols, root, "symbols", sizeof *p->symbols, 256) ||
-        read_list(e, &r, &buffers, &p->buffers, &p->n_buffers, root, "buffers", sizeof *p->buffers, PLAN_MAX_BUFFERS) ||
-        read_list(e, &r, &nodes, &p->nodes, &p->n_nodes, root, "nodes", sizeof *p->nodes, PLAN_MAX_NODES) ||
-        read_list(e, &r, &edges, &p->edges, &p->n_edges, root, "edges", sizeof *p->edges, 16 * PLAN_MAX_NODES))
+        read_list(e, &r, &buffers, &p->buffers, &p->n_buffers, root, "buffers", sizeof *p->buffers,
+                  (size_t)limit_of(LIMIT_BUFFERS)) ||
+        read_list(e, &r, &nodes, &p->nodes, &p->n_nodes, root, "nodes", sizeof *p->nodes,
+                  (size_t)limit_of(LIMIT_NODES)) ||
+        read_list(e, &r, &edges, &p->edges, &p->n_edges, root, "edges", sizeof *p->edges,
+                  16 * (size_t)limit_of(LIMIT_NODES)))
         return e->code;
     for (uint64_t i = 0; i < p->n_symbols; i++)
         if (read_symbol(e, &p->symbols[i], js_at(symbols, i)))

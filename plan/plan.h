@@ -12,7 +12,8 @@
  *                  {op: matmul, label, spec, operands: [slot], destination: slot}
  *                  {op: kernel, label, source, entry, operands: [slot], destination: slot, grid, block, shared_bytes}
  *                a slot is {port, buffer, layout}; a kernel's arguments are the operands' pointers in order, the destination's,
- *                and the parameter block's (facts of the generated kernels: docs/exporting.md)
+ *                and the parameter block's (facts of the generated kernels: docs/exporting.md). A destination that overwrites an
+ *                operand says so: {port, buffer, layout, tie: port of the operand}
  *   edges        [{from, to, buffer, port, kind: data | anti}]: both constrain order; port "reuse" orders two tenants of one
  *                arena range, of which `buffer` is the later
  *   layout       {shape, spellings: [{kind: right_major | left_major} | {kind: strided, strides}]}: all spellings describe the
@@ -84,6 +85,8 @@ typedef struct {
     plan_slot *operands; /* input and output: their slots; alloc, free: the buffer; copy: the source */
     bool has_destination;
     plan_slot destination; /* copy, matmul, kernel */
+    bool tied;             /* the destination overwrites operand `tie`, element for element */
+    uint64_t tie;
     lt_spec spec;
     const char *source, *entry;
     uint64_t grid[3], block[3], shared_bytes;
@@ -123,6 +126,8 @@ RP_MUST rp_code plan_read(rp_err *e, plan **out, scratch *sc, const char *file, 
 /* Elements from the first to one past the last that the layout touches (facts: a zero extent gives 0); false on overflow. */
 bool layout_span(const layout *l, uint64_t *elements);
 bool layout_has(const layout *l, layout_kind kind);
+/* Whether every index lies at the same element in both; only by a spelling that they share. */
+bool layout_same_places(const layout *a, const layout *b);
 /* Bytes of the parameter block. */
 uint64_t plan_parameter_bytes(const plan *p);
 /* Whether the node reads or writes the buffer; alloc and free count as neither. */

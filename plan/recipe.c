@@ -33,7 +33,8 @@ struct values {
 };
 
 typedef struct {
-    tensor shape;
+    tensor shape; /* as generated; stored the other way round where transposed */
+    bool transposed;
     values values;
 } entry;
 
@@ -221,6 +222,27 @@ rp_code tensor_read_type(rp_err *e, tensor *out, js_node *v)
     return RP_OK;
 }
 
+static void swap_axes(tensor *t)
+{
+    uint64_t rows = t->shape[0];
+    t->shape[0] = t->shape[1];
+    t->shape[1] = rows;
+}
+
+static rp_code read_transposed(rp_err *e, entry *t, js_node *v)
+{
+    if (!js_find(v, "transposed"))
+        return RP_OK;
+    if (js_bool(e, &t->transposed, v, "transposed"))
+        return e->code;
+    if (t->shape.rank != 2)
+        return js_fail(e, js_find(v, "transposed"), FIND_JSON_VALUE, "expected a matrix, found rank %llu",
+                       (unsigned long long)t->shape.rank);
+    if (t->transposed)
+        swap_axes(&t->shape);
+    return RP_OK;
+}
+
 rp_code recipe_read(rp_err *e, recipe **out, scratch *sc, const char *file, span text)
 {
     js_node *root, *tensors;
@@ -243,7 +265,7 @@ rp_code recipe_read(rp_err *e, recipe **out, scratch *sc, const char *file, span
     for (size_t i = 0; i < r->n; i++) {
         entry *t = &r->entries[i];
         js_node *v = js_at(tensors, i);
-        if (tensor_read_type(e, &t->shape, v) ||
+        if (tensor_read_type(e, &t->shape, v) || read_transposed(e, t, v) ||
             read_values(e, &t->values, sc, v, t->shape.rank, t->shape.shape, 0) || js_done(e, v))
             return e->code;
         for (size_t k = 0; k < i; k++)
@@ -392,6 +414,16 @@ static void fill(const values *g, const box *b)
     }
 }
 
+/* The matrix `from` the other way round into `to`. */
+static void transpose(tensor *to, const tensor *from)
+{
+    uint64_t bytes = dtype_bytes(from->type), rows = from->shape[0], columns = from->shape[1];
+    for (uint64_t i = 0; i < rows; i++)
+        for (uint64_t j = 0; j < columns; j++)
+            memcpy((uint8_t *)to->data + (j * rows + i) * bytes, (const uint8_t *)from->data + (i * columns + j) * bytes, bytes);
+    swap_axes(to);
+}
+
 rp_code recipe_generate(rp_err *e, tensor **out, size_t *n, scratch *sc, const recipe *r)
 {
     tensor *v = scratch_array(sc, r->n, sizeof *v);
@@ -405,6 +437,12 @@ rp_code recipe_generate(rp_err *e, tensor **out, size_t *n, scratch *sc, const r
         box all = {.t = &v[i], .key = word(r->seed, i)};
         memcpy(all.extent, v[i].shape, sizeof all.extent);
         fill(&from->values, &all);
+        if (from->transposed) {
+            const tensor made = v[i];
+            if (!(v[i].data = scratch_array(sc, (size_t)v[i].elements, (size_t)dtype_bytes(v[i].type))))
+                return err_nomem(e);
+            transpose(&v[i], &made);
+        }
     }
     *out = v;
     *n = r->n;

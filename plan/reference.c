@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     op op;
     size_t a, b; /* indices of values */
-    bool transpose_a, transpose_b;
+    bool transpose_a, transpose_b, saturate;
     int round; /* a dtype, or -1 */
 } node;
 
@@ -128,6 +128,8 @@ static rp_code read_node(rp_err *e, reference *r, size_t i, js_node *v, uint64_t
         return e->code;
     if (js_find(v, "round") && js_enum(e, &x->round, v, "round", dtype_names))
         return e->code;
+    if (x->round >= 0 && optional_bool(e, &x->saturate, v, "saturate"))
+        return e->code;
     if (js_done(e, v))
         return e->code;
     const value *a = &r->values[x->a], *b = x->op == RELU ? a : &r->values[x->b];
@@ -230,6 +232,13 @@ const tensor *reference_output(const reference *r, size_t i)
     return &r->outputs[i];
 }
 
+static double rounded(const node *x, double v)
+{
+    if (x->round < 0)
+        return v;
+    return x->saturate ? dtype_round_saturating((dtype)x->round, v) : dtype_round((dtype)x->round, v);
+}
+
 /* --- matmul. ---
  *
  * B is packed into panels of PANEL columns, k by k; A into rows, padded to TILE_ROWS. A tile is TILE_ROWS
@@ -308,7 +317,7 @@ typedef struct {
     uint64_t m, n, k;
     const double *a, *b; /* packed */
     double *c;
-    int round;
+    const node *x;
 } product;
 
 typedef struct {
@@ -329,10 +338,8 @@ static void *multiply(void *arg)
             uint64_t rows = s->last_row - row < TILE_ROWS ? s->last_row - row : TILE_ROWS;
             p->tile(tile, p->a + row * p->k, p->b + col * p->k, p->k);
             for (uint64_t r = 0; r < rows; r++)
-                for (uint64_t c = 0; c < cols; c++) {
-                    double v = tile[r * PANEL + c];
-                    p->c[(row + r) * p->n + col + c] = p->round < 0 ? v : dtype_round((dtype)p->round, v);
-                }
+                for (uint64_t c = 0; c < cols; c++)
+                    p->c[(row + r) * p->n + col + c] = rounded(p->x, tile[r * PANEL + c]);
         }
     }
     return NULL;
@@ -364,7 +371,7 @@ static rp_code matmul(rp_err *e, double *out, scratch *tmp, const node *x, const
             pb[col / PANEL * PANEL * k + l * PANEL + col % PANEL] =
                 x->transpose_b ? b[col * k + l] : b[l * n + col];
 
-    product p = {best_tile(), m, n, k, pa, pb, out, x->round};
+    product p = {best_tile(), m, n, k, pa, pb, out, x};
     share shares[MAX_THREADS];
     uint64_t tiles = m_padded / TILE_ROWS, row = 0;
     if (threads == 0)
@@ -424,10 +431,8 @@ static void pointwise(double *out, const node *x, const value *shape, const valu
             ia += index[i] * sa[i];
             ib += index[i] * sb[i];
         }
-        for (uint64_t c = 0; c < columns; c++) {
-            double v = apply(x->op, a[ia + c * sa[last]], b[ib + c * sb[last]]);
-            out[at + c] = x->round < 0 ? v : dtype_round((dtype)x->round, v);
-        }
+        for (uint64_t c = 0; c < columns; c++)
+            out[at + c] = rounded(x, apply(x->op, a[ia + c * sa[last]], b[ib + c * sb[last]]));
         for (uint64_t i = last; i > 0 && ++index[i - 1] == shape->shape[i - 1]; i--)
             index[i - 1] = 0;
     }

@@ -21,18 +21,39 @@ static const command *find(const char *name)
     return c->name ? c : NULL;
 }
 
+/* The document of an error, on stdout. */
+static int print_error_json(const rp_err *e, int code)
+{
+    jw *j = jw_new(JW_PRETTY);
+    jw_obj(j, NULL);
+    jw_str(j, "format", "replay-error/0");
+    jw_obj(j, "error");
+    jw_str(j, "id", e->code == RP_INVALID ? finding_name(e->id) : "");
+    jw_str(j, "file", e->file);
+    jw_str(j, "at", e->where);
+    jw_str(j, "message", e->msg);
+    jw_end(j);
+    jw_i64(j, "exit", code);
+    jw_end(j);
+    return cli_print_json(j, code);
+}
+
+bool cli_json_asked;
+
 int cli_usage(const char *name, const char *fmt, ...)
 {
     va_list ap;
     const command *c = find(name);
-    fprintf(stderr, "replay %s: ", name);
+    rp_err e = {.code = RP_USAGE};
+    scratch *sc = scratch_new(0);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    vsnprintf(e.msg, sizeof e.msg, fmt, ap);
     va_end(ap);
-    fputc('\n', stderr);
+    fprintf(stderr, "replay%s%s: %s\n", *name ? " " : "", name, sc ? text_safe(sc, e.msg) : "out of memory");
     if (c)
         fprintf(stderr, "usage: replay %s\n", c->usage);
-    return EXIT_USAGE;
+    scratch_free(sc);
+    return cli_json_asked ? print_error_json(&e, EXIT_USAGE) : EXIT_USAGE;
 }
 
 int cli_bad_option(const char *name, char **argv)
@@ -67,20 +88,8 @@ int cli_error(const char *name, const rp_err *e, bool json)
     int code = exit_of(e);
     err_text(e, text, sizeof text);
     fprintf(stderr, "replay %s: %s\n", name, sc ? text_safe(sc, text) : "out of memory");
-    if (json) {
-        jw *j = jw_new(JW_PRETTY);
-        jw_obj(j, NULL);
-        jw_str(j, "format", "replay-error/0");
-        jw_obj(j, "error");
-        jw_str(j, "id", e->code == RP_INVALID ? finding_name(e->id) : "");
-        jw_str(j, "file", e->file);
-        jw_str(j, "at", e->where);
-        jw_str(j, "message", e->msg);
-        jw_end(j);
-        jw_i64(j, "exit", code);
-        jw_end(j);
-        code = cli_print_json(j, code);
-    }
+    if (json)
+        code = print_error_json(e, code);
     scratch_free(sc);
     return code;
 }

@@ -35,11 +35,16 @@ int cmd_run(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_pack(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
+int cmd_kernel(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_sign(int argc, char **argv);
+int cmd_attest(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
-/* "replay COMMAND: …" and the usage line on stderr; EXIT_USAGE. */
+/* Whether --json is among the arguments: known before a command has read them, for when they are wrong. */
+extern bool cli_json_asked;
+/* "replay COMMAND: …" and the usage line on stderr, and one document on stdout where JSON was asked for; EXIT_USAGE. */
 int cli_usage(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* getopt_long reported an unknown option or a missing argument. */
 int cli_bad_option(const char *name, char **argv);

@@ -8,9 +8,7 @@ static int exit_code_of(const audited *a)
 {
     int code = cli_verdict_exit(a->r);
     /* Evidence can be sound and tell of a run that did not pass. */
-    if (code == EXIT_PASSED && a->j)
-        code = status_exit(judgement_status(a->j));
-    return code;
+    return a->j ? cli_worse(code, status_exit(record_status(&a->recomputed, a->j))) : code;
 }
 
 static void print_text(scratch *sc, const audited *a, int code)
@@ -99,7 +97,7 @@ int cmd_audit(int argc, char **argv)
     jw_arr(j, "results");
     for (int i = optind; i < argc && !e.code; i++) {
         if (argc - optind > 1 && !json)
-            printf("== %s\n", argv[i]);
+            printf("== %s\n", text_safe(sc, argv[i]));
         code = cli_worse(code, audit_one(&e, argv[i], &opt, j));
     }
     scratch_free(sc);

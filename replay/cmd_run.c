@@ -6,7 +6,7 @@
 #include "replay/cli.h"
 #include "replay/disasm.h"
 #include "replay/environment.h"
-#include "replay/evidence.h"
+#include "replay/run.h"
 #include "replay/summary.h"
 #include "verify/signature.h"
 #include <stdlib.h>
@@ -16,32 +16,7 @@
 enum { PHASE_DEADLINE_MS = 120000 };
 static const uint64_t max_output_bytes = 16ULL << 30;
 
-typedef struct {
-    const char *path, *root, *out, *device;
-    uint64_t phases;
-    bool json;
-} options;
-
-typedef struct {
-    const options *opt;
-    scratch *sc;
-    store *st;
-    report *r;
-    verify_result v;
-    const char *worker;
-    client_device device;
-    span *ptx;
-    lowering *l;
-    judgement *j;
-    evidence ev;
-    run_record rec;
-    int data_fd;
-    FILE *progress; /* plain lines for people; NULL with --json */
-} run;
-
-static void say(const run *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(const run *x, const char *fmt, ...)
+void run_say(const run *x, const char *fmt, ...)
 {
     va_list ap;
     if (!x->progress)
@@ -54,14 +29,21 @@ static void say(const run *x, const char *fmt, ...)
 
 /* --- Before the first phase. --- */
 
-/* What the GPU runs is what the compiler here makes of the captured source. */
+/* What the GPU runs is what the compiler here makes of the captured source; the emulator runs the PTX that was retained. */
 static rp_code compile_all(rp_err *e, run *x)
 {
     const bundle *b = x->v.bundle;
     x->ptx = scratch_array(x->sc, b->n_kernels, sizeof *x->ptx);
     if (!x->ptx)
         return err_nomem(e);
-    for (uint64_t i = 0; i < b->n_kernels; i++) {
+    for (uint64_t i = 0; x->emulated && i < b->n_kernels; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "compiled/%03llu.ptx", (unsigned long long)i);
+        x->ptx[i] = b->kernels[i].ptx;
+        if (evidence_put(e, &x->ev, name, x->ptx[i]))
+            return e->code;
+    }
+    for (uint64_t i = 0; !x->emulated && i < b->n_kernels; i++) {
         const kernel_record *k = b->kernels[i].record;
         compiled c;
         char name[64];
@@ -100,7 +82,7 @@ static rp_code put_bundle(rp_err *e, run *x)
     return evidence_put(e, &x->ev, "plan_signature.json", document);
 }
 
-static rp_code prepare(rp_err *e, run *x)
+rp_code run_prepare(rp_err *e, run *x)
 {
     x->rec = (run_record){.bundle_name = x->v.bundle->man->name,
                           .device_requested = x->opt->device,
@@ -134,6 +116,7 @@ static rp_code recheck(rp_err *e, run *x, bool *same)
             findings_add(&x->r->fs, r->fs.v[i].id, r->fs.v[i].file, r->fs.v[i].where, NULL, NULL, "%s", r->fs.v[i].message);
     }
     store_free(st);
+    (void)err_to_finding(e, &x->r->fs); /* no longer what was verified, so far gone that it cannot be opened */
     *same = x->r->fs.n == before;
     if (!*same)
         report_end(x->r, "container, root and captured digests, texts and tables");
@@ -207,7 +190,7 @@ static rp_code put_instructions(rp_err *e, run *x, const char *dir, const client
         jw_str(j, "matrix_instructions", matrix);
         jw_end(j);
         if (*matrix)
-            say(x, "  %s: %s\n", text_safe(x->sc, k->kernels), text_safe(x->sc, matrix));
+            run_say(x, "  %s: %s\n", text_safe(x->sc, k->kernels), text_safe(x->sc, matrix));
     }
     jw_end(j);
     jw_end(j);
@@ -241,7 +224,7 @@ static rp_code keep_failure(rp_err *e, run *x, phase_record *p, const char *dir,
     return *c->err_text ? put_in(e, x, dir, "stderr.txt", span_str(c->err_text)) : RP_OK;
 }
 
-static rp_code run_phase(rp_err *e, run *x, uint64_t index)
+rp_code run_phase(rp_err *e, run *x, uint64_t index)
 {
     phase_record *p = &x->j->phases[x->j->n_phases++];
     client_phase c = {.output_fd = -1, .err_text = ""};
@@ -269,39 +252,44 @@ static rp_code run_phase(rp_err *e, run *x, uint64_t index)
     }
     if (c.output_fd >= 0)
         close(c.output_fd);
-    say(x, "phase %llu %-12s  %s%s%s, %llu/%llu outputs\n", (unsigned long long)index, p->name, phase_status_names[p->status], *p->error ? ": " : "",
+    run_say(x, "phase %llu %-12s  %s%s%s, %llu/%llu outputs\n", (unsigned long long)index, p->name, phase_status_names[p->status], *p->error ? ": " : "",
         text_safe(x->sc, p->error), (unsigned long long)p->checks_passed, (unsigned long long)p->checks_total);
     return e->code;
 }
 
 /* A failed identity stops everything; any failure of phase 1 but a numerical one stops the rest. */
-static bool goes_on(const judgement *j)
+bool run_goes_on(const run *x)
 {
-    const phase_record *last = &j->phases[j->n_phases - 1];
+    const phase_record *last = &x->j->phases[x->j->n_phases - 1];
     if (last->index == 1)
         return last->status == PHASE_PASSED || last->status == PHASE_NUMERICAL;
     return !(last->status == PHASE_REJECTED && !last->checks_total);
 }
 
-static rp_code run_phases(rp_err *e, run *x)
+void run_skip(run *x, uint64_t index, const char *reason)
+{
+    x->j->phases[x->j->n_phases++] =
+        (phase_record){.index = index, .name = phase_name(x->sc, index), .error = reason, .status = PHASE_NOT_RUN};
+}
+
+rp_code run_phases(rp_err *e, run *x)
 {
     for (uint64_t i = 1; i <= x->opt->phases; i++) {
         if (proc_interrupted())
             return err_set(e, RP_INTERRUPTED, "interrupted before phase %llu", (unsigned long long)i);
         if (run_phase(e, x, i))
             return e->code;
-        if (goes_on(x->j))
+        if (run_goes_on(x))
             continue;
         for (uint64_t k = i + 1; k <= x->opt->phases; k++)
-            x->j->phases[x->j->n_phases++] =
-                (phase_record){.index = k, .name = phase_name(x->sc, k), .error = "an earlier phase failed", .status = PHASE_NOT_RUN};
+            run_skip(x, k, "an earlier phase failed");
         break;
     }
     judge_signatures(x->r, x->j);
     return RP_OK;
 }
 
-static rp_code finish(rp_err *e, run *x, bool complete)
+rp_code run_finish(rp_err *e, run *x, bool complete)
 {
     jw *j = jw_new(JW_PRETTY);
     span text;
@@ -375,58 +363,81 @@ static int print_unavailable(run *x, const char *reason)
     return cli_finish(EXIT_UNAVAILABLE);
 }
 
-static int verified(rp_err *e, run *x)
+rp_code run_verify(rp_err *e, run *x, bool *accepted)
 {
     verify_options vo = {.root = x->opt->root};
+    *accepted = false;
     if (store_open(e, &x->st, x->opt->path) || verify_bundle(e, &x->v, x->r, x->st, &vo))
-        return cli_error("run", e, x->opt->json);
-    check_status s = report_verdict(x->r);
-    if (s == CHECK_PASSED && bundle_complete(x->v.bundle)) {
-        say(x, "%s: verified, trust: %s\n", text_safe(x->sc, x->v.bundle->man->name), trust_names[x->v.trust]);
-        return EXIT_PASSED;
-    }
+        return err_file(e, x->opt->path);
+    *accepted = report_verdict(x->r) == CHECK_PASSED && bundle_complete(x->v.bundle);
+    if (*accepted)
+        run_say(x, "%s: verified, trust: %s\n", text_safe(x->sc, x->v.bundle->man->name), trust_names[x->v.trust]);
+    return RP_OK;
+}
+
+static int print_refused(run *x)
+{
+    int code = cli_verdict_exit(x->r);
     if (x->opt->json) {
         jw *j = jw_new(JW_PRETTY);
         jw_obj(j, NULL);
         jw_str(j, "format", "replay-run/0");
         cli_tool_json(j);
-        jw_str(j, "status", check_status_names[s]);
+        jw_str(j, "status", check_status_names[report_verdict(x->r)]);
         report_json(j, x->r);
-        jw_i64(j, "exit", cli_verdict_exit(x->r));
+        jw_i64(j, "exit", code);
         jw_end(j);
-        return cli_print_json(j, cli_verdict_exit(x->r));
+        return cli_print_json(j, code);
     }
     report_print(x->r, stdout);
     puts("not run: the bundle was not accepted");
-    return cli_finish(cli_verdict_exit(x->r));
+    return cli_finish(code);
+}
+
+rp_code run_probe(rp_err *e, run *x, const char **why)
+{
+    *why = NULL;
+    if (run_wants_emulator(x, false))
+        return run_probe_emulator(e, x, why);
+    if (client_probe(e, &x->device, x->sc, x->worker)) {
+        const char *said = scratch_strdup(x->sc, e->msg);
+        if (e->code != RP_UNAVAILABLE)
+            return e->code;
+        *e = (rp_err){0};
+        *why = scratch_printf(x->sc, "no GPU worker (%s)", said ? said : "");
+        x->device.available = false;
+    } else if (!x->device.available) {
+        *why = scratch_printf(x->sc, "no GPU (%s)", x->device.reason);
+    }
+    if (!x->device.available)
+        return !*why ? err_nomem(e) : run_wants_emulator(x, true) ? run_probe_emulator(e, x, why) : RP_OK;
+    run_say(x, "%s, compute capability %s, driver %s, cuBLASLt %s\n", text_safe(x->sc, x->device.device_name),
+            text_safe(x->sc, x->device.compute_capability), text_safe(x->sc, x->device.driver), text_safe(x->sc, x->device.cublaslt));
+    return RP_OK;
 }
 
 static int execute(rp_err *e, run *x)
 {
-    int code = verified(e, x);
-    if (code)
-        return code;
-    if (client_probe(e, &x->device, x->sc, x->worker)) {
-        const char *why = scratch_strdup(x->sc, e->msg);
-        bool absent = e->code == RP_UNAVAILABLE;
-        if (!absent)
-            return cli_error("run", e, x->opt->json);
-        *e = (rp_err){0};
-        return print_unavailable(x, scratch_printf(x->sc, "no GPU worker (%s)", why ? why : ""));
-    }
-    if (!x->device.available)
-        return print_unavailable(x, scratch_printf(x->sc, "no GPU (%s)", x->device.reason));
-    say(x, "%s, compute capability %s, driver %s, cuBLASLt %s\n", text_safe(x->sc, x->device.device_name),
-        text_safe(x->sc, x->device.compute_capability), text_safe(x->sc, x->device.driver), text_safe(x->sc, x->device.cublaslt));
-    bool begun = !prepare(e, x);
-    if (begun && !run_phases(e, x) && !finish(e, x, true))
-        return print_answer(x, status_exit(judgement_status(x->j)));
-    code = cli_error("run", e, x->opt->json);
+    bool accepted;
+    const char *why;
+    if (run_verify(e, x, &accepted))
+        return cli_error("run", e, x->opt->json);
+    if (!accepted)
+        return print_refused(x);
+    if (run_probe(e, x, &why))
+        return cli_error("run", e, x->opt->json);
+    if (why)
+        return print_unavailable(x, why);
+    bool both = !strcmp(x->opt->device, "both");
+    bool begun = !run_prepare(e, x);
+    if (begun && !run_phases(e, x) && (!both || !run_compare_emulator(e, x)) && !run_finish(e, x, true))
+        return print_answer(x, cli_worse(status_exit(record_status(&x->rec, x->j)), x->memory_rejected ? EXIT_REJECTED : EXIT_PASSED));
+    int code = cli_error("run", e, x->opt->json);
     if (x->ev.dir)
         fprintf(stderr, "replay run: what was retained stays in %s, which is not a complete run\n", text_safe(x->sc, x->ev.dir));
     if (begun) {
         rp_err late = {0}; /* label the partial evidence as well as can be */
-        if (finish(&late, x, false))
+        if (run_finish(&late, x, false))
             fprintf(stderr, "replay run: and it could not be labelled: %s\n", late.msg);
     }
     return code;
@@ -441,18 +452,19 @@ static bool parse_phases(uint64_t *out, const char *s)
     return !*end && *out <= MAX_PHASES;
 }
 
-static bool parse(options *o, int argc, char **argv)
+static bool parse(run_options *o, int argc, char **argv)
 {
     static const struct option longs[] = {{"phases", required_argument, NULL, 'p'}, {"device", required_argument, NULL, 'd'},
                                           {"out", required_argument, NULL, 'o'},    {"root", required_argument, NULL, 'r'},
-                                          {"json", no_argument, NULL, 'j'},         {0}};
+                                          {"json", no_argument, NULL, 'j'},         {"pair", required_argument, NULL, 'P'},
+                                          {0}};
     int c;
     digest d;
     while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
         if (c == 'p' && !parse_phases(&o->phases, optarg))
             return cli_usage("run", "expected --phases 1 to %d, found \"%.40s\"", MAX_PHASES, optarg), false;
-        if (c == 'd' && strcmp(optarg, "gpu") && strcmp(optarg, "auto"))
-            return cli_usage("run", "expected --device gpu or auto, found \"%.40s\"", optarg), false;
+        if (c == 'd' && strcmp(optarg, "gpu") && strcmp(optarg, "auto") && strcmp(optarg, "emu") && strcmp(optarg, "both"))
+            return cli_usage("run", "expected --device gpu, emu, both or auto, found \"%.40s\"", optarg), false;
         if (c == 'r' && !digest_parse_root(optarg, &d))
             return cli_usage("run", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", optarg), false;
         if (c == '?')
@@ -465,9 +477,13 @@ static bool parse(options *o, int argc, char **argv)
             o->root = optarg;
         if (c == 'j')
             o->json = true;
+        if (c == 'P') {
+            o->pair[0] = optarg;
+            if (optind == argc || argv[optind][0] == '-')
+                return cli_usage("run", "expected two bundles after --pair, found one"), false;
+            o->pair[1] = argv[optind++];
+        }
     }
-    if (argc - optind > 1)
-        return cli_usage("run", "expected one bundle, found %d", argc - optind), false;
     o->path = optind < argc ? argv[optind] : cli_default_bundle;
     return true;
 }
@@ -482,28 +498,48 @@ static const char *default_out(scratch *sc, const char *path)
     return scratch_printf(sc, "%.*s.evidence", (int)n, base);
 }
 
-int cmd_run(int argc, char **argv)
+bool run_open(run *x, const run_options *opt)
 {
-    options o = {.phases = 5, .device = "auto"};
+    *x = (run){.opt = opt, .sc = scratch_new(0), .data_fd = -1, .progress = opt->json ? NULL : stdout};
+    x->r = x->sc ? report_new(x->sc) : NULL;
+    x->worker = x->r ? client_gpu_path(x->sc) : NULL;
+    return x->worker != NULL;
+}
+
+void run_close(run *x)
+{
+    if (x->data_fd >= 0)
+        close(x->data_fd);
+    store_free(x->st);
+    scratch_free(x->sc);
+}
+
+static int run_one(run_options *o)
+{
+    run x;
     rp_err e = {0};
-    if (!parse(&o, argc, argv))
-        return EXIT_USAGE;
-    run x = {.opt = &o, .sc = scratch_new(0), .data_fd = -1, .progress = o.json ? NULL : stdout};
-    if (x.sc) {
-        x.r = report_new(x.sc);
-        x.worker = client_gpu_path(x.sc);
-        o.out = o.out ? o.out : default_out(x.sc, o.path);
-    }
     int code = EXIT_UNREADABLE;
-    proc_catch_signals();
-    if (x.r && x.worker && o.out)
+    bool open = run_open(&x, o);
+    if (open)
+        o->out = o->out ? o->out : default_out(x.sc, o->path);
+    if (open && o->out)
         code = execute(&e, &x);
     else
         fputs("replay run: out of memory\n", stderr);
-    if (x.data_fd >= 0)
-        close(x.data_fd);
-    store_free(x.st);
-    scratch_free(x.sc);
+    run_close(&x);
+    return code;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    run_options o = {.phases = 5, .device = "auto"};
+    if (!parse(&o, argc, argv))
+        return EXIT_USAGE;
+    size_t n = (size_t)(argc - optind);
+    proc_catch_signals();
+    int code = o.pair[0] && !n                                    ? run_pair_alone(&o)
+               : o.pair[0] || n > 1 || (n && file_is_dir(o.path)) ? run_many(&o, argv + optind, n)
+                                                                  : run_one(&o);
     if (proc_interrupted())
         proc_die_of_signal();
     return code;

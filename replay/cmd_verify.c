@@ -1,13 +1,20 @@
+#include "artifacts/base/limits.h"
 #include "artifacts/base/text.h"
 #include "gpu/client.h"
 #include "replay/cli.h"
+#include "replay/keys.h"
 #include "replay/targets.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-typedef enum { REQUIRE_NOTHING, REQUIRE_PINNED, REQUIRE_COMPLETE } requirement;
-static const char *const requirement_names[] = {"", "pinned", "complete", NULL};
+typedef enum { REQUIRE_NOTHING, REQUIRE_PINNED, REQUIRE_SIGNED, REQUIRE_COMPLETE } requirement;
+static const char *const requirement_names[] = {"", "pinned", "signed", "complete", NULL};
 
 typedef struct {
     verify_options opt;
+    keys keys;
     requirement require;
     bool json;
 } options;
@@ -18,39 +25,127 @@ typedef struct {
     int exit_code;
 } row;
 
+static bool number(const char *s, uint64_t *out)
+{
+    char *end;
+    if (*s < '0' || *s > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(s, &end, 10);
+    return !errno && !*end;
+}
+
+static bool parse_limit(const char *option, const char *value)
+{
+    int i = 0;
+    uint64_t v;
+    while (strcmp(limit_names[i], option + strlen("max-")))
+        i++;
+    if (number(value, &v) && limit_set((limit)i, v))
+        return true;
+    cli_usage("verify", "expected --%s 1 to %llu, found \"%.40s\"", option, (unsigned long long)limit_most((limit)i), value);
+    return false;
+}
+
+static bool parse_require(options *o, const char *value)
+{
+    int i = 1;
+    while (requirement_names[i] && strcmp(requirement_names[i], value))
+        i++;
+    if (!requirement_names[i]) {
+        cli_usage("verify", "expected --require pinned, signed or complete, found \"%.40s\"", value);
+        return false;
+    }
+    o->require = (requirement)i;
+    return true;
+}
+
+static bool parse_one(options *o, int c, const char *option)
+{
+    digest d;
+    uint64_t n;
+    switch (c) {
+    case 'r':
+        o->opt.root = optarg;
+        if (digest_parse_root(optarg, &d))
+            return true;
+        cli_usage("verify", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", optarg);
+        return false;
+    case 'c':
+        o->opt.capture_path = optarg;
+        return true;
+    case 'y':
+        if (keys_name(&o->keys, optarg))
+            return true;
+        cli_usage("verify", "expected at most %d keys", DSSE_MAX_KEYS);
+        return false;
+    case 't':
+        if (!number(optarg, &n) || n < 1 || n > DSSE_MAX_KEYS) {
+            cli_usage("verify", "expected --threshold 1 to %d, found \"%.40s\"", DSSE_MAX_KEYS, optarg);
+            return false;
+        }
+        o->opt.threshold = (size_t)n;
+        return true;
+    case 'e':
+        o->opt.envelope_path = optarg;
+        o->opt.envelope_given = true;
+        return true;
+    case 'a':
+        o->opt.attestation_path = optarg;
+        return true;
+    case 'q':
+        return parse_require(o, optarg);
+    case 'm':
+        return parse_limit(option, optarg);
+    case 'k':
+        o->opt.quick = true;
+        return true;
+    default:
+        o->json = true;
+        return true;
+    }
+}
+
 static bool parse(options *o, int argc, char **argv)
 {
-    static const struct option longs[] = {{"root", required_argument, NULL, 'r'},    {"capture", required_argument, NULL, 'c'},
-                                          {"require", required_argument, NULL, 'q'}, {"quick", no_argument, NULL, 'k'},
-                                          {"json", no_argument, NULL, 'j'},          {0}};
-    int c;
-    digest d;
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-        if (c == 'r') {
-            if (!digest_parse_root(optarg, &d)) {
-                cli_usage("verify", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", optarg);
-                return false;
-            }
-            o->opt.root = optarg;
-        } else if (c == 'c') {
-            o->opt.capture_path = optarg;
-        } else if (c == 'q') {
-            int i = 1;
-            while (requirement_names[i] && strcmp(requirement_names[i], optarg))
-                i++;
-            if (!requirement_names[i]) {
-                cli_usage("verify", "expected --require pinned or complete, found \"%.40s\"", optarg);
-                return false;
-            }
-            o->require = (requirement)i;
-        } else if (c == 'k') {
-            o->opt.quick = true;
-        } else if (c == 'j') {
-            o->json = true;
-        } else {
+    static const struct option longs[] = {{"root", required_argument, NULL, 'r'},
+                                          {"capture", required_argument, NULL, 'c'},
+                                          {"key", required_argument, NULL, 'y'},
+                                          {"threshold", required_argument, NULL, 't'},
+                                          {"envelope", required_argument, NULL, 'e'},
+                                          {"attestation", required_argument, NULL, 'a'},
+                                          {"require", required_argument, NULL, 'q'},
+                                          {"quick", no_argument, NULL, 'k'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"max-entries", required_argument, NULL, 'm'},
+                                          {"max-path-bytes", required_argument, NULL, 'm'},
+                                          {"max-file-bytes", required_argument, NULL, 'm'},
+                                          {"max-total-bytes", required_argument, NULL, 'm'},
+                                          {"max-json-depth", required_argument, NULL, 'm'},
+                                          {"max-nodes", required_argument, NULL, 'm'},
+                                          {"max-buffers", required_argument, NULL, 'm'},
+                                          {0}};
+    int c, at = 0;
+    o->opt.threshold = 1;
+    while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
+        if (c == '?') {
             cli_bad_option("verify", argv);
             return false;
         }
+        if (!parse_one(o, c, longs[at].name))
+            return false;
+    }
+    if (o->opt.threshold > o->keys.n_paths && o->opt.threshold > 1) {
+        cli_usage("verify", "expected at least as many --key as --threshold %zu, found %zu", o->opt.threshold, o->keys.n_paths);
+        return false;
+    }
+    if (o->opt.envelope_given && !o->keys.n_paths) {
+        cli_usage("verify", "expected --key with --envelope: nothing inside a bundle or an envelope is trusted by itself");
+        return false;
+    }
+    if (o->require == REQUIRE_SIGNED && !o->keys.n_paths) {
+        cli_usage("verify", "expected --key with --require signed");
+        return false;
     }
     return true;
 }
@@ -62,9 +157,10 @@ static int exit_code_of(const options *o, const verify_result *v, const report *
     bool supplementary = false;
     for (size_t i = 0; i < r->n; i++)
         supplementary |= r->v[i].status == CHECK_NOT_CHECKABLE;
-    if (code == EXIT_PASSED && o->require == REQUIRE_PINNED && v->trust != TRUST_PINNED)
-        return EXIT_UNTRUSTED;
-    if (code == EXIT_PASSED && o->require == REQUIRE_COMPLETE && (supplementary || v->bundle->man->n_omitted))
+    if (code != EXIT_PASSED)
+        return code;
+    if ((o->require == REQUIRE_PINNED && !v->pinned) || (o->require == REQUIRE_SIGNED && !v->is_signed) ||
+        (o->require == REQUIRE_COMPLETE && (supplementary || v->bundle->man->n_omitted)))
         return EXIT_UNTRUSTED;
     return code;
 }
@@ -92,29 +188,33 @@ static void print_json(jw *j, const char *path, const verify_result *v, report *
     jw_end(j);
 }
 
+/* A yes says what it was compared with: a signed bundle of a pinned root is both. */
 static const char *trust_text(scratch *sc, const verify_result *v)
 {
-    if (v->trust != TRUST_CAPTURE_MATCHED)
-        return trust_names[v->trust];
-    const char *s = scratch_printf(sc, "%s (%llu of %llu)", trust_names[v->trust], (unsigned long long)v->matched, (unsigned long long)v->of);
+    const char *s = trust_names[v->trust];
+    if (v->trust == TRUST_CAPTURE_MATCHED || (v->of && v->trust == TRUST_SIGNED && !v->pinned))
+        s = scratch_printf(sc, "%s%s (%llu of %llu)", v->is_signed ? "signed, " : "", trust_names[TRUST_CAPTURE_MATCHED],
+                           (unsigned long long)v->matched, (unsigned long long)v->of);
+    else if (v->is_signed && v->pinned)
+        s = "signed, pinned";
     return s ? s : "";
 }
 
-static void print_text(const verify_result *v, report *r)
+static void print_text(FILE *f, const verify_result *v, report *r)
 {
     char hex[DIGEST_HEX];
-    report_print(r, stdout);
-    printf("\n%s: %s, trust: %s, %zu findings", text_safe(r->sc, v->bundle->man->name), check_status_names[report_verdict(r)],
-           trust_text(r->sc, v), r->fs.n);
+    report_print(r, f);
+    fprintf(f, "\n%s: %s, trust: %s, %zu findings", text_safe(r->sc, v->bundle->man->name), check_status_names[report_verdict(r)],
+            trust_text(r->sc, v), r->fs.n);
     if (v->has_signature) {
         digest_hex(v->signature, hex);
-        printf("\nplan signature sha256:%s", hex);
+        fprintf(f, "\nplan signature sha256:%s", hex);
     }
-    putchar('\n');
+    fputc('\n', f);
 }
 
 /* A manifest was reached and breaks a rule: an answered no, not an unreadable argument. */
-static int refuse_manifest(rp_err *e, row *out, report *r, const char *path, jw *j)
+static void refuse_manifest(rp_err *e, row *out, report *r, const char *path, jw *j, FILE *f)
 {
     report_begin(r, "container", true);
     err_to_finding(e, &r->fs);
@@ -127,47 +227,58 @@ static int refuse_manifest(rp_err *e, row *out, report *r, const char *path, jw 
         jw_i64(j, "exit", EXIT_REJECTED);
         jw_end(j);
     } else {
-        report_print(r, stdout);
+        report_print(r, f);
     }
     *out = (row){.path = path, .name = "", .trust = "", .verdict = check_status_names[CHECK_REJECTED], .findings = 1, .exit_code = EXIT_REJECTED};
-    return EXIT_REJECTED;
 }
 
-/* One bundle; its results live in its own scratch, but the row's in `sc`. */
-static int verify_one(rp_err *e, row *out, scratch *sc, const options *o, const char *path, jw *j)
+/* One bundle, into j or f; its results live in `own`, but the row's in `sc`. */
+static void verify_opened(rp_err *e, row *out, scratch *sc, scratch *own, const options *o, const char *path, jw *j, FILE *f)
 {
-    scratch *own = scratch_new(0);
-    report *r = own ? report_new(own) : NULL;
+    report *r = report_new(own);
     store *st = NULL;
     verify_result v;
-    int code = EXIT_BUG;
-    if (!r)
+    verify_options opt = o->opt;
+    if (!opt.envelope_given)
+        opt.envelope_path = scratch_printf(own, "%s.dsse.json", path);
+    if (!r || !opt.envelope_path)
         err_nomem(e);
     else if (store_open(e, &st, path)) {
         if (e->code == RP_INVALID && strncmp(finding_name(e->id), "container.", strlen("container.")))
-            code = refuse_manifest(e, out, r, path, o->json ? j : NULL);
-    } else if (!verify_bundle(e, &v, r, st, &o->opt)) {
-        code = exit_code_of(o, &v, r);
-        if (o->json)
+            refuse_manifest(e, out, r, path, j, f);
+    } else if (!verify_bundle(e, &v, r, st, &opt)) {
+        int code = exit_code_of(o, &v, r);
+        if (j)
             print_json(j, path, &v, r, code);
         else
-            print_text(&v, r);
+            print_text(f, &v, r);
         *out = (row){.path = path,
                      .name = scratch_strdup(sc, v.bundle->man->name),
                      .trust = scratch_strdup(sc, trust_text(own, &v)),
                      .verdict = check_status_names[report_verdict(r)],
                      .findings = r->fs.n,
                      .exit_code = code};
+        if (!out->name || !out->trust)
+            err_nomem(e);
     }
     store_free(st);
+}
+
+static void verify_one(rp_err *e, row *out, scratch *sc, const options *o, const char *path, jw *j, FILE *f)
+{
+    scratch *own = scratch_new(0);
+    if (own)
+        verify_opened(e, out, sc, own, o, path, j, f);
+    else
+        err_nomem(e);
     scratch_free(own);
-    return code;
 }
 
 static void print_rows(scratch *sc, const row *v, size_t n)
 {
     text_table *t = text_table_new(sc, "lllrrl");
     static const char *const head[] = {"bundle", "verdict", "trust", "findings", "exit", "file"};
+    size_t passed = 0;
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         text_cell(t, "%s", head[i]);
     for (size_t i = 0; i < n; i++) {
@@ -177,53 +288,220 @@ static void print_rows(scratch *sc, const row *v, size_t n)
         text_cell(t, "%zu", v[i].findings);
         text_cell(t, "%d", v[i].exit_code);
         text_cell(t, "%s", v[i].path);
+        passed += v[i].exit_code == EXIT_PASSED;
     }
     putchar('\n');
     text_table_print(t, stdout, "");
+    printf("\n%zu bundles: %zu passed, %zu did not\n", n, passed, n - passed);
+}
+
+/* --- Many: a queue of bundles, a few threads, results in the order of the arguments. --- */
+
+enum { THREADS_MAX = 8 };
+
+typedef struct {
+    row row;
+    rp_err err;
+    scratch *sc;
+    char *text;
+    size_t n;
+    bool done;
+} answer;
+
+typedef struct {
+    const options *o;
+    const char *const *paths;
+    answer *answers;
+    size_t n, next;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+} queue;
+
+/* What one bundle gives, as text to be printed in its turn. */
+static void work_one(queue *q, answer *b, const char *path)
+{
+    span text;
+    b->sc = scratch_new(0);
+    jw *j = q->o->json ? jw_new(JW_PRETTY) : NULL;
+    FILE *f = q->o->json ? NULL : open_memstream(&b->text, &b->n);
+    if (!b->sc || (!j && !f))
+        err_nomem(&b->err);
+    else
+        verify_one(&b->err, &b->row, b->sc, q->o, path, j, f);
+    if (f && fclose(f))
+        err_nomem(&b->err);
+    if (j && !b->err.code && !jw_finish(&b->err, &text, j)) {
+        b->text = strndup((const char *)text.p, text.n);
+        b->n = text.n;
+        if (!b->text)
+            err_nomem(&b->err);
+    }
+    jw_free(j);
+}
+
+static void *work(void *arg)
+{
+    queue *q = arg;
+    pthread_mutex_lock(&q->lock);
+    while (q->next < q->n) {
+        size_t i = q->next++;
+        pthread_mutex_unlock(&q->lock);
+        work_one(q, &q->answers[i], q->paths[i]);
+        pthread_mutex_lock(&q->lock);
+        q->answers[i].done = true;
+        pthread_cond_broadcast(&q->change);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return NULL;
+}
+
+/* One value of the array, two levels deep: indented as if it had been written there. */
+static void put_indented(jw *j, const char *text, size_t n)
+{
+    char *buf = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&buf, &bytes);
+    while (n && text[n - 1] == '\n')
+        n--;
+    for (size_t i = 0; f && i < n; i++) {
+        fputc(text[i], f);
+        if (text[i] == '\n')
+            fputs("    ", f);
+    }
+    if (f && !fclose(f))
+        jw_raw(j, NULL, span_of(buf, bytes));
+    free(buf);
+}
+
+/* No answer about one bundle is an answer about the others. */
+static void put_error(jw *j, const answer *b, const char *path)
+{
+    jw_obj(j, NULL);
+    jw_str(j, "bundle", path);
+    jw_obj(j, "error");
+    jw_str(j, "id", b->err.code == RP_INVALID ? finding_name(b->err.id) : "");
+    jw_str(j, "file", b->err.file);
+    jw_str(j, "at", b->err.where);
+    jw_str(j, "message", b->err.msg);
+    jw_end(j);
+    jw_i64(j, "exit", b->row.exit_code);
+    jw_end(j);
+}
+
+static void give_out(answer *b, scratch *sc, const char *path, jw *j, bool first)
+{
+    if (b->err.code) {
+        (void)err_file(&b->err, path);
+        b->row = (row){.path = path, .name = "", .trust = "", .verdict = "error", .exit_code = cli_error("verify", &b->err, false)};
+        if (j)
+            put_error(j, b, path);
+    } else if (j) {
+        put_indented(j, b->text, b->n);
+    } else {
+        printf("%s== %s\n", first ? "" : "\n", text_safe(sc, path));
+        fwrite(b->text, 1, b->n, stdout);
+    }
+    free(b->text);
+    b->text = NULL;
+}
+
+static int verify_many(rp_err *e, scratch *sc, const options *o, const char *const *paths, size_t n, jw *j)
+{
+    queue q = {.o = o, .paths = paths, .n = n, .answers = scratch_array(sc, n, sizeof *q.answers)};
+    row *rows = scratch_array(sc, n, sizeof *rows);
+    pthread_t threads[THREADS_MAX];
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t want = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (size_t)cpus, have = 0;
+    int code = EXIT_PASSED;
+    if (!q.answers || !rows) {
+        err_nomem(e);
+        return EXIT_UNREADABLE;
+    }
+    pthread_mutex_init(&q.lock, NULL);
+    pthread_cond_init(&q.change, NULL);
+    while (have < want && have < n && !pthread_create(&threads[have], NULL, work, &q))
+        have++;
+    if (!have)
+        work(&q);
+    for (size_t i = 0; i < n; i++) {
+        pthread_mutex_lock(&q.lock);
+        while (!q.answers[i].done)
+            pthread_cond_wait(&q.change, &q.lock);
+        pthread_mutex_unlock(&q.lock);
+        give_out(&q.answers[i], sc, paths[i], j, !i);
+        rows[i] = q.answers[i].row;
+        code = cli_worse(code, rows[i].exit_code);
+    }
+    for (size_t i = 0; i < have; i++)
+        pthread_join(threads[i], NULL);
+    if (!o->json)
+        print_rows(sc, rows, n);
+    for (size_t i = 0; i < n; i++)
+        scratch_free(q.answers[i].sc);
+    pthread_cond_destroy(&q.change);
+    pthread_mutex_destroy(&q.lock);
+    return code;
+}
+
+/* Compilers one at a time, whoever asks. */
+static rp_code compile_in_turn(rp_err *e, compiled *out, scratch *sc, void *ctx, bool trusted, const char *name, span source,
+                               const char *const *args, uint64_t n_args)
+{
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&turn);
+    rp_code code = cli_compile(e, out, sc, ctx, trusted, name, source, args, n_args);
+    pthread_mutex_unlock(&turn);
+    return code;
+}
+
+static int verify_all(rp_err *e, scratch *sc, options *o, char *const *args, size_t n_args, jw *j)
+{
+    const char **paths;
+    size_t n;
+    if (targets_expand(e, &paths, &n, sc, args, n_args) || keys_read(e, &o->keys, false))
+        return EXIT_UNREADABLE;
+    if (n > 1 && (o->opt.envelope_given || o->opt.attestation_path)) {
+        err_set(e, RP_USAGE, "expected one bundle with --envelope or --attestation, found %zu", n);
+        return EXIT_USAGE;
+    }
+    o->opt.keys = o->keys.v;
+    o->opt.n_keys = o->keys.n;
+    o->opt.compile = compile_in_turn;
+    o->opt.compile_ctx = (void *)(uintptr_t)client_gpu_path(sc);
+    if (n > 1)
+        return verify_many(e, sc, o, paths, n, j);
+    row one = {.exit_code = EXIT_PASSED};
+    verify_one(e, &one, sc, o, paths[0], j, stdout);
+    return one.exit_code;
 }
 
 int cmd_verify(int argc, char **argv)
 {
     options o = {0};
     rp_err e = {0};
-    const char **paths;
-    size_t n;
-    int code = EXIT_PASSED;
     if (!parse(&o, argc, argv))
         return EXIT_USAGE;
     scratch *sc = scratch_new(0);
-    if (!sc || targets_expand(&e, &paths, &n, sc, argv + optind, (size_t)(argc - optind))) {
-        code = sc ? cli_error("verify", &e, o.json) : EXIT_UNREADABLE;
-        scratch_free(sc);
-        return code;
-    }
-    const char *worker = client_gpu_path(sc);
-    o.opt.compile = cli_compile;
-    o.opt.compile_ctx = (void *)(uintptr_t)worker;
     jw *j = o.json ? jw_new(JW_PRETTY) : NULL;
-    row *rows = scratch_array(sc, n, sizeof *rows);
-    if (!rows)
-        err_nomem(&e);
+    int code = EXIT_UNREADABLE;
     jw_obj(j, NULL);
     jw_str(j, "format", "replay-verdict/0");
     cli_tool_json(j);
     jw_arr(j, "results");
-    for (size_t i = 0; i < n && !e.code; i++) {
-        if (n > 1 && !o.json)
-            printf("%s== %s\n", i ? "\n" : "", text_safe(sc, paths[i]));
-        code = cli_worse(code, verify_one(&e, &rows[i], sc, &o, paths[i], j));
-    }
+    if (!sc || (o.json && !j))
+        err_nomem(&e);
+    else
+        code = verify_all(&e, sc, &o, argv + optind, (size_t)(argc - optind), j);
     if (e.code) {
         jw_free(j);
         code = cli_error("verify", &e, o.json);
     } else {
-        if (n > 1 && !o.json)
-            print_rows(sc, rows, n);
         jw_end(j);
         jw_i64(j, "exit", code);
         jw_end(j);
         code = o.json ? cli_print_json(j, code) : cli_finish(code);
     }
+    keys_clear(&o.keys);
     scratch_free(sc);
     return code;
 }

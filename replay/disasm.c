@@ -98,6 +98,16 @@ static void flush(jw *j, tally *t, const char *function, const char **matrix, sc
     *t = (tally){0};
 }
 
+/* Behind the address comment that a line of code begins with, or NULL: four hexadecimal digits, more above 64 KiB. The second line of a
+ * 16-byte instruction begins with its encoding, `/`* 0x…`. */
+static const char *behind_address(const char *p)
+{
+    if (strncmp(p, "/*", 2))
+        return NULL;
+    size_t n = strspn(p + 2, "0123456789abcdef");
+    return n >= 4 && !strncmp(p + 2 + n, "*/", 2) ? p + n + 4 : NULL;
+}
+
 /* `Function : NAME` of cuobjdump; `.text.NAME:` of nvdisasm. */
 static const char *function_of(scratch *sc, const char *line, size_t n)
 {
@@ -123,14 +133,12 @@ void disasm_count(jw *j, const char **matrix, scratch *sc, const char *text)
         if (name) {
             flush(j, t, function, matrix, sc);
             function = name;
-        } else if (!strncmp(p, "/*", 2) && strcspn(p + 2, "*\n") == 4) {
-            p += 8;
+        } else if ((p = behind_address(p))) {
             p += strspn(p, " \t");
             if (*p == '@')
                 p += strcspn(p, " \t\n");
             p += strspn(p, " \t");
             size_t len = strcspn(p, " \t;\n");
-            /* The second line of a 16-byte instruction holds an encoding alone. */
             if (len && p[0] >= 'A' && p[0] <= 'Z')
                 add(t, p, len);
         }

@@ -203,6 +203,16 @@ static const result_fixture *fixture_result(const result *res, const char *name)
     return NULL;
 }
 
+/* The emulator's memory checker says what and where. */
+static void add_findings(judge *g)
+{
+    for (uint64_t i = 0; i < g->res->n_findings; i++) {
+        const result_finding *f = &g->res->findings[i];
+        const char *where = scratch_printf(g->r->sc, "/findings/%llu", (unsigned long long)i);
+        findings_add(&g->r->fs, FIND_RUN_MEMORY, shown(g, "result.json"), where, NULL, NULL, "%s: %s", f->kind, f->message);
+    }
+}
+
 static void check_memory(judge *g)
 {
     const char *file = shown(g, "result.json");
@@ -231,8 +241,10 @@ static void check_memory(judge *g)
                      "expected node %llu to change only what it declares, found %llu other bytes changed, first in %s at %llu",
                      (unsigned long long)s->node, (unsigned long long)s->stray_bytes, s->buffer, (unsigned long long)s->first_offset_bytes);
     }
-    report_end(g->r, "guard bands around every allocation, unchanged inputs%s, by the worker's word",
-               g->res->phase == JOB_VALIDATE ? ", unwritten bytes, stray writes node by node" : "");
+    add_findings(g);
+    report_end(g->r, "guard bands around every allocation, unchanged inputs%s, by the worker's word%s",
+               g->res->phase == JOB_VALIDATE ? ", unwritten bytes, stray writes node by node" : "",
+               result_emulated(g->res) ? "; every access of every kernel checked, by the emulator" : "");
 }
 
 static void check_determinism(judge *g)
@@ -256,6 +268,11 @@ static rp_code check_intercepted(rp_err *e, judge *g)
 {
     span log;
     intercept_counts n;
+    if (result_emulated(g->res)) {
+        begin(g, "intercepted", false);
+        report_not_checkable(g->r, "not checkable on the emulator: no library was called");
+        return RP_OK;
+    }
     begin(g, "intercepted", true);
     if (file_read(e, &log, g->r->sc, path_of(g, "library.log"), max_document))
         return e->code;
@@ -373,7 +390,14 @@ static void collect_timings(judge *g)
 
 static void check_profile(judge *g)
 {
-    if (g->res->phase == JOB_TIMELINE) {
+    if (g->res->phase == JOB_TIMELINE && result_emulated(g->res)) {
+        uint64_t total = 0;
+        begin(g, "launches", true);
+        for (uint64_t i = 0; i < g->res->n_instructions; i++)
+            total += g->res->instructions[i].count;
+        report_end(g->r, "%llu launches, %llu thread-instructions, emulated: no time is shown", (unsigned long long)g->res->n_graph,
+                   (unsigned long long)total);
+    } else if (g->res->phase == JOB_TIMELINE) {
         begin(g, "activity", true);
         timeline_check(&g->r->fs, g->res, shown(g, "result.json"));
         report_end(g->r, "%llu records of %llu launches equal the graph: names, grid, block, cluster, shared bytes",
@@ -406,6 +430,8 @@ rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const l
     j->first = j->first ? j->first : res;
     if (check_job(e, &g))
         return e->code;
+    if (!res->ok)
+        add_findings(&g);
     if (res->n_fixtures && check_outputs(e, &g))
         return e->code;
     if (res->ok) {
@@ -424,20 +450,21 @@ rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const l
     if (r->fs.n > before)
         p->status = numeric_only ? PHASE_NUMERICAL : PHASE_REJECTED;
     else if (!res->ok)
-        p->status = res->profile_error ? PHASE_PROFILE_FAILED : PHASE_PROCESS_FAILED;
+        p->status = res->unavailable     ? PHASE_UNAVAILABLE
+                    : res->profile_error ? PHASE_PROFILE_FAILED : PHASE_PROCESS_FAILED;
     else
         p->status = PHASE_PASSED;
     p->error = res->ok ? "" : res->error;
     return r->fs.nomem ? err_nomem(e) : RP_OK;
 }
 
-void judge_signatures(report *r, const judgement *j)
+void judge_signatures(report *r, judgement *j)
 {
     const phase_record *first = NULL;
     uint64_t same = 0;
     report_begin(r, "observed signature", true);
     for (uint64_t i = 0; i < j->n_phases; i++) {
-        const phase_record *p = &j->phases[i];
+        phase_record *p = &j->phases[i];
         if (!p->has_observed)
             continue;
         first = first ? first : p;
@@ -450,6 +477,7 @@ void judge_signatures(report *r, const judgement *j)
         digest_hex(p->observed, have);
         findings_add(&r->fs, FIND_RUN_SIGNATURE, "evidence.json", p->name, want, have,
                      "expected the observed signature of phase %s, found another in phase %s: `replay compare` shows which field", first->name, p->name);
+        p->status = PHASE_REJECTED;
     }
     if (same)
         report_end(r, "equal in %llu phases", (unsigned long long)same);

@@ -54,8 +54,8 @@ RP_MUST rp_code judgement_new(rp_err *e, judgement **out, scratch *sc, const low
 /* Judge phase p->index in folder `dir` (named `shown` in findings): fills the record but keeps a status set by the controller when
  * there is no result to judge. */
 RP_MUST rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const lowering *l, const char *dir, const char *shown);
-/* After the last phase: the observed signature is the same everywhere. */
-void judge_signatures(report *r, const judgement *j);
+/* After the last phase: the observed signature is the same everywhere; a phase with another than the first is rejected. */
+void judge_signatures(report *r, judgement *j);
 
 /* The canonical document of an observed signature, lent by sc. */
 RP_MUST rp_code observed_signature(rp_err *e, span *document, digest *out, scratch *sc, const result *res);

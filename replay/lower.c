@@ -197,6 +197,42 @@ static rp_code lower_outputs(rp_err *e, lowering *l, job_fixture *f)
     return RP_OK;
 }
 
+static const plan_slot *output_slot(const plan *p, const char *name)
+{
+    for (uint64_t i = 0; i < p->n_nodes; i++)
+        for (uint64_t k = 0; p->nodes[i].op == NODE_OUTPUT && k < p->nodes[i].n_operands; k++)
+            if (!strcmp(p->nodes[i].operands[k].port, name))
+                return &p->nodes[i].operands[k];
+    return NULL;
+}
+
+/* Where an output is a view of its buffer, expected elements go where the buffer has them: what a worker returns is the buffer. */
+static rp_code order_expected(rp_err *e, lowering *l, lowered_fixture *lf)
+{
+    for (size_t o = 0; o < lf->n_outputs; o++) {
+        tensor *t = &lf->expected[o];
+        const plan_slot *s = output_slot(l->b->plan, t->name);
+        uint64_t bytes = dtype_bytes(t->type), at[TENSOR_MAX_RANK] = {0};
+        if (!s || layout_has(&s->layout, LAYOUT_RIGHT_MAJOR))
+            continue;
+        if (!layout_has(&s->layout, LAYOUT_LEFT_MAJOR) || t->rank != s->layout.rank || memcmp(t->shape, s->layout.shape, t->rank * sizeof *t->shape))
+            return err_invalid(e, FIND_FIXTURE_SHAPE, "plan/plan.json", t->name, "expected output %s as a contiguous view of its buffer", t->name);
+        uint8_t *moved = scratch_array(l->sc, (size_t)t->elements, (size_t)bytes);
+        if (!moved)
+            return err_nomem(e);
+        for (uint64_t i = 0; i < t->elements; i++) {
+            uint64_t place = 0, axis = t->rank;
+            while (axis-- > 0)
+                place = place * t->shape[axis] + at[axis];
+            memcpy(moved + place * bytes, (const uint8_t *)t->data + i * bytes, bytes);
+            for (axis = t->rank; axis-- > 0 && ++at[axis] == t->shape[axis];)
+                at[axis] = 0;
+        }
+        t->data = moved;
+    }
+    return RP_OK;
+}
+
 static rp_code lower_fixtures(rp_err *e, lowering *l)
 {
     const contract *c = l->b->contract;
@@ -221,7 +257,7 @@ static rp_code lower_fixtures(rp_err *e, lowering *l)
             return err_file(e, f->recipe_path);
         lf->expected = made.expected;
         lf->n_outputs = made.n_expected;
-        if (lower_inputs(e, l, jf, made.inputs, made.n_inputs) || lower_outputs(e, l, jf))
+        if (order_expected(e, l, lf) || lower_inputs(e, l, jf, made.inputs, made.n_inputs) || lower_outputs(e, l, jf))
             return e->code;
         if (!strcmp(f->name, timed_fixture))
             j->timing.fixture = j->n_fixtures - 1;

@@ -1,38 +1,20 @@
 #include "replay/cli.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
-const command commands[] = {
-    {"verify", cmd_verify, "check a bundle, byte by byte, without a device",
-     "verify [BUNDLE…] [--root sha256:HEX] [--capture FILE] [--require pinned|complete] [--quick] [--json]"},
-    {"resolve", cmd_resolve, "show the exact library calls and the arena, worked out on the CPU",
-     "resolve [BUNDLE] --cpu-only [--index N] [--arena] [--json]"},
-    {"run", cmd_run, "replay a bundle on a device, in fresh processes, through its fixtures",
-     "run [BUNDLE] [--phases N] [--device gpu|auto] [--out DIR] [--root sha256:HEX] [--json]"},
-    {"audit", cmd_audit, "recompute every verdict from retained evidence", "audit DIR… [--root sha256:HEX] [--json]"},
-    {"pack", cmd_pack, "generate fixtures and write a bundle from its sources", "pack DIR -o BUNDLE [--json]"},
-    {"inspect", cmd_inspect, "show a bundle: tree, manifest, plan or any file", "inspect [BUNDLE] [PATH] [--plan] [--json]"},
-    {"compare", cmd_compare, "compare two bundles or two evidence folders, field by field", "compare A B [--json]"},
-    {"version", cmd_version, "revision, compiler, libraries, workers", "version [--json]"},
-    {"help", cmd_help, "this list", "help"},
-    {0},
-};
-
-int cmd_help(int argc, char **argv)
+/* A standard descriptor that was handed over closed would become the next file opened, and get our messages; these refuse instead. */
+static void fill_standard_fds(void)
 {
-    (void)argv;
-    if (argc > 1)
-        return cli_usage("help", "takes no arguments");
-    puts("replay takes a frozen execution plan that a tensor compiler chose and lets you check it.\n\nusage: replay COMMAND …\n");
-    for (const command *c = commands; c->name; c++)
-        printf("  %-8s  %s\n            %s\n", c->name, c->summary, c->usage);
-    puts("\nBUNDLE defaults to bundle.tar.zst. Exit: 0 passed, 1 rejected, 2 usage, 3 unreadable or not writable,\n"
-         "4 device, worker or phase unavailable or failed, 5 numerical rejection, 6 trust below --require, 70 a bug.");
-    return cli_finish(EXIT_PASSED);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int main(int argc, char **argv)
 {
+    fill_standard_fds();
     /* A write beyond a limit or to a closed pipe is an error with a message, not a death. */
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
@@ -41,6 +23,8 @@ int main(int argc, char **argv)
         fputs("usage: replay COMMAND …; `replay help` lists the commands\n", stderr);
         return EXIT_USAGE;
     }
+    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+        cli_json_asked |= !strcmp(argv[i], "--json");
     const char *name = argv[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         name = "help";
@@ -49,6 +33,5 @@ int main(int argc, char **argv)
     for (const command *c = commands; c->name; c++)
         if (!strcmp(c->name, name))
             return c->fn(argc - 1, argv + 1);
-    fprintf(stderr, "replay: no command `%s`; `replay help` lists the commands\n", name);
-    return EXIT_USAGE;
+    return cli_usage("", "no command `%.80s`; `replay help` lists the commands", name);
 }

@@ -8,7 +8,7 @@ rp_code opened_bundle(rp_err *e, opened *o, const char *path)
     if (!o->r)
         return err_nomem(e);
     if (file_is_dir(path) ? store_open_folder(e, &o->st, path) : store_open(e, &o->st, path))
-        return e->code;
+        return err_file(e, path);
     return bundle_load(e, &o->b, &o->r->fs, o->sc, o->st);
 }
 

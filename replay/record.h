@@ -28,6 +28,8 @@ void record_write(jw *j, const run_record *r);
 RP_MUST rp_code record_read(rp_err *e, run_record *out, scratch *sc, const char *file, span text);
 /* The worst status over the phases, by design's order of exit codes; and that code. */
 phase_status judgement_status(const judgement *j);
+/* The same, but who asked for the emulator did not ask for the phases that do not exist there. */
+phase_status record_status(const run_record *r, const judgement *j);
 int status_exit(phase_status s);
 
 #endif

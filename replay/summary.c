@@ -96,6 +96,21 @@ static void print_kernels(FILE *f, scratch *sc, const judgement *j)
     fprintf(f, "kernels sum %s per launch (instrumented; registers as CUPTI counts them, allocated)\n", text_us(sc, sum * 1000));
 }
 
+/* Executed thread-instructions by kernel, the most frequent kinds first. */
+static void print_instructions(FILE *f, scratch *sc, const result *r)
+{
+    text_table *t = text_table_new(sc, "llr");
+    HEAD(t, "node", "instruction (emulated)", "thread-instructions");
+    for (uint64_t i = 0; i < r->n_instructions; i++) {
+        const result_instruction *x = &r->instructions[i];
+        text_cell(t, "%llu %s", (unsigned long long)x->node, x->entry);
+        text_cell(t, "%s", x->instruction);
+        text_cell(t, "%s", text_count(sc, x->count));
+    }
+    text_table_print(t, f, "");
+    fputc('\n', f);
+}
+
 static void print_timings(FILE *f, scratch *sc, const run_record *rec)
 {
     text_table *t = text_table_new(sc, "lrrrr");
@@ -125,13 +140,17 @@ void summary_print(FILE *f, scratch *sc, const run_record *rec, const judgement 
         print_kernels(f, sc, j);
         fputc('\n', f);
     }
+    if (j->timeline && j->timeline->n_instructions)
+        print_instructions(f, sc, j->timeline);
     if (rec->n_timings && !strcmp(rec->status, phase_status_names[PHASE_NUMERICAL]))
         fputs("timings of a numerical rejection are kept in the evidence and admitted to no comparison\n\n", f);
     else if (rec->n_timings) {
         print_timings(f, sc, rec);
         fputc('\n', f);
     }
-    if (j->first)
+    if (j->first && result_emulated(j->first))
+        fprintf(f, "device %s: emulated, so no time of it says anything of performance\n", text_safe(sc, j->first->device_name));
+    else if (j->first)
         fprintf(f, "device %s, compute capability %s, driver %s\n", text_safe(sc, j->first->device_name), text_safe(sc, j->first->compute_capability),
                 text_safe(sc, j->first->driver));
     digest_hex(rec->plan_signature, hex);
@@ -190,6 +209,21 @@ void summary_json(jw *w, scratch *sc, const run_record *rec, const judgement *j,
         jw_end(w);
     }
     jw_end(w);
+    if (j->first)
+        jw_bool(w, "emulated", result_emulated(j->first));
+    if (j->timeline && j->timeline->n_instructions) {
+        jw_arr(w, "instructions");
+        for (uint64_t i = 0; i < j->timeline->n_instructions; i++) {
+            const result_instruction *x = &j->timeline->instructions[i];
+            jw_obj(w, NULL);
+            jw_u64(w, "node", x->node);
+            jw_str(w, "entry", x->entry);
+            jw_str(w, "instruction", x->instruction);
+            jw_u64(w, "count", x->count);
+            jw_end(w);
+        }
+        jw_end(w);
+    }
     if (has_timeline(j))
         kernels_json(w, sc, j->timeline);
 }

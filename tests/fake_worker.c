@@ -1,6 +1,9 @@
 /* A worker without a device, for tests only: it speaks the protocol of gpu/job.h and makes everything up.
  * What it plays is the end of the name it is started by (a symbolic link), its outputs are the file
- * outputs.bin beside that name:
+ * outputs.bin beside that name. It compiles nothing either: to --compile it answers with what a test laid
+ * beside that name, for kernels/000_cast.cu the files 000_cast.json (the bundle's record of the kernel, which
+ * says by what compiler) and 000_cast.ptx; without them it is a worker that has no compiler.
+ *
  *
  *   fake-worker, fake-worker-good   all well: outputs.bin as it is, the rest invented to fit the job
  *   …-crash, …-hang                 dies of a signal; never ends
@@ -10,11 +13,17 @@
  *   …-stray                         a node wrote where it should not (validate)
  *   …-numeric                       the first output is wrong
  *   …-nondeterministic              the two runs of the first fixture differ (validate)
- *   …-profile-fail                  the profiler failed (timeline, instructions)
- *   …-no-device                     the probe finds nothing */
+ *   …-registers                     the library's kernel takes other registers than in the other phases
+ * (timeline) …-profile-fail                  the profiler failed (timeline, instructions) …-no-device the
+ * probe finds nothing …-no-compile                    the sources do not compile …-other-device another
+ * device than that of all the others
+ *
+ * MODE-PHASE (crash-timeline) plays MODE in that phase alone, and is good in the others. */
 #include "artifacts/base/file.h"
+#include "artifacts/base/json.h"
 #include "gpu/job.h"
 #include "gpu/result.h"
+#include "verify/kernels.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +34,7 @@ enum { MAX_FILE = 1 << 30, CALL_PS = 18200000 };
 typedef struct {
     scratch *sc;
     const char *mode, *folder;
+    int only; /* the one phase that plays the mode; -1: all */
     const job *jb;
     result r;
 } fake;
@@ -55,10 +65,11 @@ static bool is(const fake *f, const char *mode)
     return !strcmp(f->mode, mode);
 }
 
-static void invent_device(result *r)
+static void invent_device(result *r, bool other)
 {
-    r->device_name = "Fake Device";
-    r->device_uuid_sha256 = "0000000000000000000000000000000000000000000000000000000000000000";
+    r->device_name = other ? "Other Device" : "Fake Device";
+    r->device_uuid_sha256 = other ? "1111111111111111111111111111111111111111111111111111111111111111"
+                                  : "0000000000000000000000000000000000000000000000000000000000000000";
     r->compute_capability = "9.0";
     r->driver = "0.0";
     r->sm_count = 1;
@@ -117,7 +128,7 @@ static void invent_graph(fake *f)
                                .block = {384, 1, 1},
                                .cluster = {2, 1, 1},
                                .dynamic_shared_bytes = 213284,
-                               .registers = 168};
+                               .registers = jb->phase == JOB_TIMELINE && is(f, "registers") ? 96 : 168};
             r->algorithms[r->n_algorithms++] = (result_algorithm){.node = s->node,
                                                                   .id = 66,
                                                                   .tile = 18,
@@ -251,23 +262,25 @@ static int phase_main(fake *f)
     rp_err e = {0};
     span job_text, data, cubins = span_str("");
     job *jb;
-    if (is(f, "crash"))
-        abort();
-    if (is(f, "hang"))
-        for (;;)
-            pause();
     if (file_read_fd(&e, &job_text, f->sc, JOB_FD, "job.json", MAX_FILE) ||
         file_read_fd(&e, &data, f->sc, JOB_DATA_FD, "data", MAX_FILE) ||
         job_read(&e, &jb, f->sc, "job.json", job_text, data.n) || job_check_data(&e, jb, "data", data))
         broken(e.msg);
     f->jb = jb;
+    if (f->only >= 0 && f->only != (int)jb->phase)
+        f->mode = "good";
+    if (is(f, "crash"))
+        abort();
+    if (is(f, "hang"))
+        for (;;)
+            pause();
     f->r.job_sha256 = is(f, "wrong-digest") ? digest_of(span_str("another job")) : digest_of(job_text);
     f->r.phase = jb->phase;
     f->r.ok = true;
     f->r.libraries = some(f, 1, sizeof *f->r.libraries);
     f->r.libraries[f->r.n_libraries++] =
         (result_library){"libfake.so.1", "1.0", digest_of(span_str("fake")), 4};
-    invent_device(&f->r);
+    invent_device(&f->r, is(f, "other-device"));
     if (is(f, "fail")) {
         f->r.ok = false;
         f->r.error = "cudaMalloc of 1 bytes for arena: cudaErrorMemoryAllocation: out of memory";
@@ -295,6 +308,60 @@ static int phase_main(fake *f)
     return 0;
 }
 
+/* The file beside the worker's name that belongs to a source: its last part with another ending. */
+static span beside(fake *f, const char *source, const char *ending)
+{
+    rp_err e = {0};
+    span s = {0};
+    const char *slash = strrchr(source, '/'), *base = slash ? slash + 1 : source;
+    const char *dot = strrchr(base, '.');
+    const char *name = text(scratch_printf(f->sc, "%.*s%s", dot ? (int)(dot - base) : 0, base, ending));
+    if (file_read(&e, &s, f->sc, text(file_join(f->sc, f->folder, name)), MAX_FILE)) {
+        fprintf(stderr, "fake-worker: no %s beside it\n", name);
+        exit(4);
+    }
+    return s;
+}
+
+static int compile_main(fake *f)
+{
+    rp_err e = {0};
+    js_node *root;
+    const char *source;
+    span request, answer;
+    kernel_record k;
+    if (file_read_fd(&e, &request, f->sc, 3, "request", MAX_FILE) ||
+        js_parse(&e, &root, f->sc, "request", request) || js_str(&e, &source, root, "name"))
+        broken(e.msg);
+    span record = beside(f, source, ".json"), ptx = beside(f, source, ".ptx");
+    if (kernel_record_read(&e, &k, f->sc, "record", record))
+        broken(e.msg);
+    bool ok = !is(f, "no-compile");
+    jw *j = jw_new(JW_PRETTY);
+    jw_obj(j, NULL);
+    jw_str(j, "format", "replay-compiled/0");
+    jw_str(j, "compiler", k.compiler);
+    jw_str(j, "version", k.version);
+    jw_str(j, "build", k.build);
+    jw_bool(j, "ok", ok);
+    jw_str(j, "log", ok ? "" : "the fake does not like it");
+    jw_str(j, "sandbox", "nothing is compiled");
+    jw_arr(j, "headers");
+    for (uint64_t i = 0; i < k.n_headers; i++) {
+        jw_obj(j, NULL);
+        jw_str(j, "name", k.headers[i].name);
+        jw_digest(j, "sha256", k.headers[i].sha256);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+    if (jw_finish(&e, &answer, j) || file_write_fd(&e, 5, "answer", answer) ||
+        (ok && file_write_fd(&e, 6, "PTX", ptx)))
+        broken(e.msg);
+    jw_free(j);
+    return 0;
+}
+
 static int probe_main(const fake *f)
 {
     if (is(f, "no-device")) {
@@ -315,21 +382,30 @@ static int probe_main(const fake *f)
 int main(int argc, char **argv)
 {
     static const char name[] = "fake-worker-";
-    fake f = {.sc = scratch_new(0), .mode = "good", .folder = "."};
+    fake f = {.sc = scratch_new(0), .mode = "good", .folder = ".", .only = -1};
     if (!f.sc || argc != 2)
-        broken("usage: fake-worker --phase | --probe");
+        broken("usage: fake-worker --phase | --probe | --compile");
     const char *slash = strrchr(argv[0], '/'), *base = slash ? slash + 1 : argv[0];
     if (slash)
         f.folder = text(scratch_strndup(f.sc, argv[0], (size_t)(slash - argv[0])));
     if (!strncmp(base, name, sizeof name - 1))
         f.mode = base + sizeof name - 1;
+    for (int i = 0; i < JOB_PHASE_COUNT; i++) {
+        size_t n = strlen(f.mode), m = strlen(job_phase_names[i]);
+        if (n > m + 1 && f.mode[n - m - 1] == '-' && !strcmp(f.mode + n - m, job_phase_names[i])) {
+            f.mode = text(scratch_strndup(f.sc, f.mode, n - m - 1));
+            f.only = i;
+        }
+    }
     int status;
     if (!strcmp(argv[1], "--probe"))
         status = probe_main(&f);
     else if (!strcmp(argv[1], "--phase"))
         status = phase_main(&f);
+    else if (!strcmp(argv[1], "--compile"))
+        status = compile_main(&f);
     else
-        broken("no compiler here");
+        broken("usage: fake-worker --phase | --probe | --compile");
     scratch_free(f.sc);
     return status;
 }

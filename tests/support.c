@@ -331,7 +331,8 @@ void t_add_fixtures(t_tree *t)
             continue;
         if (recipe_read(&e, &r, t->sc, path, t->v[i].bytes) || fixture_make(&e, &made, t->sc, r, ref))
             must(&e);
-        t_put(t, scratch_printf(t->sc, "%.*s.safetensors", (int)(strlen(path) - strlen(".json")), path), made.file);
+        t_put(t, scratch_printf(t->sc, "%.*s.safetensors", (int)(strlen(path) - strlen(".json")), path),
+              made.file);
     }
 }
 
@@ -391,7 +392,8 @@ static void capture_arena(jw *j, t_tree *t)
     static const char path[] = "plan/arena.json";
     rp_err e = {0}, again = {0};
     arena_layout l;
-    if (arena_read(&e, &l, t->sc, path, in_hand(t, path)) && arena_read(&again, &l, t->sc, path, shipped(t, path)))
+    if (arena_read(&e, &l, t->sc, path, in_hand(t, path)) &&
+        arena_read(&again, &l, t->sc, path, shipped(t, path)))
         must(&again);
     jw_obj(j, "arena");
     jw_u64(j, "slab_bytes", l.slab_bytes);
@@ -452,7 +454,8 @@ static void capture_kernels(jw *j, t_tree *t)
     static const uint64_t library_grid[] = {2, 64, 1}, library_block[] = {384, 1, 1};
     rp_err e = {0}, again = {0};
     plan *p;
-    if (plan_read(&e, &p, t->sc, path, in_hand(t, path)) && plan_read(&again, &p, t->sc, path, shipped(t, path)))
+    if (plan_read(&e, &p, t->sc, path, in_hand(t, path)) &&
+        plan_read(&again, &p, t->sc, path, shipped(t, path)))
         must(&again);
     jw_arr(j, "kernels");
     for (uint64_t i = 0; i < p->n_nodes; i++) {

@@ -60,9 +60,9 @@ void t_drop(t_tree *t, const char *path);
 /* The one place where `from` stands becomes `to`; anything but one place fails the test. */
 span t_replaced(scratch *sc, span s, const char *from, const char *to);
 void t_replace(t_tree *t, const char *path, const char *from, const char *to);
-/* What a bundle holds beside its sources, made from the files in hand: fixture data for every recipe, a record for
- * every kernel, and a stand-in for the capture's own record. Where plan, arena or calls cannot be read, the record's
- * tables are those of the shipped ones. */
+/* What a bundle holds beside its sources, made from the files in hand: fixture data for every recipe, a
+ * record for every kernel, and a stand-in for the capture's own record. Where plan, arena or calls cannot be
+ * read, the record's tables are those of the shipped ones. */
 void t_add_fixtures(t_tree *t);
 void t_add_records(t_tree *t);
 void t_add_capture(t_tree *t);

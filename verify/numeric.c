@@ -17,10 +17,10 @@ static uint64_t ulps(dtype t, const void *actual, const void *expected, uint64_t
     int64_t x, y;
     if (a != a || b != b)
         return UINT64_MAX;
-    if (t == DT_F16 || t == DT_BF16 || t == DT_F32) {
+    if (dtype_is_float(t) && t != DT_F64) {
         x = dtype_ordinal(t, actual, i);
         y = dtype_ordinal(t, expected, i);
-    } else if (t == DT_I32) {
+    } else if (dtype_bytes(t) < 8) {
         x = (int64_t)a;
         y = (int64_t)b;
     } else {
@@ -31,7 +31,7 @@ static uint64_t ulps(dtype t, const void *actual, const void *expected, uint64_t
             y = y < 0 ? -(y & INT64_MAX) : y;
         }
     }
-    __int128 d = (__int128)x - y;
+    __int128 d = t == DT_U64 ? (__int128)(uint64_t)x - (uint64_t)y : (__int128)x - y;
     return (uint64_t)(d < 0 ? -d : d);
 }
 
@@ -52,8 +52,8 @@ numeric_verdict numeric_judge(dtype t, span actual, span expected, tolerance tol
         bool finite = is_finite(a) && is_finite(r), pass;
         if (finite) {
             double bound = tol.atol + tol.rtol * magnitude(r);
-            /* As FP64, I64 beyond 2^53 is rounded. */
-            error = t == DT_I64 ? (double)ulps(t, actual.p, expected.p, i) : magnitude(a - r);
+            /* As FP64, I64 and U64 beyond 2^53 are rounded. */
+            error = t == DT_I64 || t == DT_U64 ? (double)ulps(t, actual.p, expected.p, i) : magnitude(a - r);
             pass = error <= bound;
             /* Only a bound of zero divides 0 by 0; a NaN in the bound fails and is as bad as can be. */
             scaled = error == 0 && pass ? 0 : bound > 0 ? error / bound : __builtin_inf();

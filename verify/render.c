@@ -128,13 +128,15 @@ static void put_layout(jw *j, const layout *l)
     jw_end(j);
 }
 
-static void put_slot(jw *j, const char *key, const plan *p, const plan_slot *s)
+static void put_slot(jw *j, const char *key, const plan *p, const plan_slot *s, const char *tie)
 {
     jw_obj(j, key);
     jw_str(j, "buffer", p->buffers[s->buffer].id);
     jw_str(j, "dtype", dtype_names[p->buffers[s->buffer].type]);
     put_layout(j, &s->layout);
     jw_str(j, "port", s->port);
+    if (tie)
+        jw_str(j, "tie", tie);
     jw_end(j);
 }
 
@@ -165,7 +167,7 @@ static void put_typed_op(jw *j, const plan *p, uint64_t index)
     jw_obj(j, NULL);
     if (kernel)
         jw_u64s(j, "block", n->block, 3);
-    put_slot(j, "destination", p, &n->destination);
+    put_slot(j, "destination", p, &n->destination, n->tied ? n->operands[n->tie].port : NULL);
     if (kernel) {
         jw_str(j, "entry", n->entry);
         jw_u64s(j, "grid", n->grid, 3);
@@ -174,7 +176,7 @@ static void put_typed_op(jw *j, const plan *p, uint64_t index)
     jw_u64(j, "node", index);
     jw_arr(j, "operands");
     for (uint64_t i = 0; i < n->n_operands; i++)
-        put_slot(j, NULL, p, &n->operands[i]);
+        put_slot(j, NULL, p, &n->operands[i], NULL);
     jw_end(j);
     if (kernel) {
         jw_u64(j, "shared_bytes", n->shared_bytes);

@@ -1,10 +1,7 @@
 #include "verify/verify.h"
-#include "artifacts/base/file.h"
 #include "artifacts/base/text.h"
 #include "verify/signature.h"
-#include <stdio.h>
-
-const char *const trust_names[] = {"self-consistent", "capture-matched", "pinned", NULL};
+#include "verify/trust.h"
 
 static rp_code check_container(rp_err *e, report *r, store *st)
 {
@@ -20,70 +17,6 @@ static rp_code check_container(rp_err *e, report *r, store *st)
     return RP_OK;
 }
 
-/* Files the record can cover: all but itself and the fixture data, which recipes regenerate. */
-static bool coverable(const manifest_file *f)
-{
-    return f->role != ROLE_CAPTURE && f->role != ROLE_FIXTURE;
-}
-
-static rp_code match_capture(rp_err *e, report *r, verify_result *out, const char *path)
-{
-    span text;
-    capture c;
-    const manifest *m = out->bundle->man;
-    report_begin(r, "trust.capture", true);
-    if (file_read(e, &text, r->sc, path, JS_MAX_BYTES) || capture_read(e, &c, r->sc, path, text))
-        return e->code;
-    for (size_t i = 0; i < m->n_files; i++) {
-        const manifest_file *f = &m->files[i];
-        if (!coverable(f))
-            continue;
-        out->of++;
-        const capture_file *k = capture_find(&c, f->path);
-        if (!k)
-            continue;
-        if (digest_equal(k->sha256, f->sha256)) {
-            out->matched++;
-            continue;
-        }
-        char want[DIGEST_HEX], have[DIGEST_HEX];
-        digest_hex(k->sha256, want);
-        digest_hex(f->sha256, have);
-        findings_add(&r->fs, FIND_TRUST_CAPTURE, f->path, NULL, want, have, "expected sha256 %s by the capture given, found %s", want, have);
-    }
-    report_end(r, "capture-matched (%llu of %llu): digests in the capture given against the manifest's",
-               (unsigned long long)out->matched, (unsigned long long)out->of);
-    if (out->matched == out->of)
-        out->trust = TRUST_PINNED;
-    else if (out->matched)
-        out->trust = TRUST_CAPTURE_MATCHED;
-    return RP_OK;
-}
-
-static rp_code check_trust(rp_err *e, report *r, verify_result *out, const verify_options *opt)
-{
-    char root[DIGEST_HEX];
-    digest want;
-    digest_hex(out->bundle->man->root, root);
-    if (opt->capture_path && match_capture(e, r, out, opt->capture_path))
-        return e->code;
-    report_begin(r, "trust", true);
-    if (!opt->root) {
-        report_end(r, "%s: root sha256:%s, compared with nothing from outside%s", trust_names[out->trust], root,
-                   opt->capture_path ? " but the capture given" : "; --root or --capture pins it");
-        return RP_OK;
-    }
-    if (!digest_parse_root(opt->root, &want))
-        return err_set(e, RP_USAGE, "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", opt->root);
-    if (digest_equal(want, out->bundle->man->root))
-        out->trust = TRUST_PINNED;
-    else
-        findings_add(&r->fs, FIND_TRUST_ROOT, "manifest.json", NULL, opt->root + strlen("sha256:"), root,
-                     "expected root %s, found sha256:%s", opt->root, root);
-    report_end(r, "pinned: root sha256:%s against --root", root);
-    return RP_OK;
-}
-
 rp_code verify_bundle(rp_err *e, verify_result *out, report *r, store *st, const verify_options *opt)
 {
     *out = (verify_result){0};
@@ -95,13 +28,13 @@ rp_code verify_bundle(rp_err *e, verify_result *out, report *r, store *st, const
         return e->code;
     report_end(r, "capture, plan, arena, calls, %llu kernels, reference, contract, %llu recipes: strict JSON, known keys, ranges",
                (unsigned long long)out->bundle->n_kernels, (unsigned long long)out->bundle->n_fixtures);
-    if (check_trust(e, r, out, opt))
+    if (verify_trust(e, r, out, opt))
         return e->code;
     verify_identity(e, r, out->bundle);
     verify_plan(e, r, out->bundle);
     verify_arena(e, r, out->bundle);
     verify_calls(e, r, out->bundle);
-    verify_kernels(e, r, out->bundle, opt, out->trust == TRUST_PINNED);
+    verify_kernels(e, r, out->bundle, opt, out->pinned || out->is_signed);
     verify_fixtures(e, r, out->bundle, opt->quick);
     verify_contract(e, r, out->bundle);
     if (!e->code && bundle_complete(out->bundle)) {
@@ -110,5 +43,7 @@ rp_code verify_bundle(rp_err *e, verify_result *out, report *r, store *st, const
             return e->code;
         out->has_signature = true;
     }
+    if (!e->code && opt->attestation_path)
+        return verify_attestation(e, r, out, opt);
     return e->code;
 }

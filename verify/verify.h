@@ -3,14 +3,21 @@
 #ifndef VERIFY_VERIFY_H
 #define VERIFY_VERIFY_H
 
+#include "artifacts/base/sign.h"
 #include "verify/bundle.h"
 
-typedef enum { TRUST_SELF_CONSISTENT, TRUST_CAPTURE_MATCHED, TRUST_PINNED } trust_level;
-extern const char *const trust_names[]; /* "self-consistent", "capture-matched", "pinned" */
+/* The highest level reached; pinned and signed are said apart. */
+typedef enum { TRUST_SELF_CONSISTENT, TRUST_CAPTURE_MATCHED, TRUST_PINNED, TRUST_SIGNED } trust_level;
+extern const char *const trust_names[]; /* "self-consistent", "capture-matched", "pinned", "signed" */
 
 typedef struct {
     const char *root;         /* "sha256:…" as the user gave it, or NULL */
-    const char *capture_path; /* the original's own record kept elsewhere, or NULL */
+    const char *capture_path; /* the original's own record kept elsewhere, or its folder, or NULL */
+    sign_key *const *keys;    /* the caller's public keys; at most DSSE_MAX_KEYS */
+    size_t n_keys, threshold; /* how many distinct ones must have signed, 1 or more */
+    const char *envelope_path;    /* with keys: where the envelope is */
+    bool envelope_given;          /* else it is the one beside the bundle, and may be absent */
+    const char *attestation_path; /* a statement about this bundle to read back, or NULL */
     bool quick;               /* without regenerating fixtures and references and without recompiling */
     compile_fn compile;       /* NULL: no compiler at hand */
     void *compile_ctx;
@@ -18,6 +25,7 @@ typedef struct {
 
 typedef struct {
     trust_level trust;
+    bool pinned, is_signed;
     uint64_t matched, of; /* items a capture from outside covers */
     bundle *bundle;       /* as far as it could be read */
     digest signature;     /* plan_signature where has_signature */

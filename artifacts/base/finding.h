@@ -10,18 +10,37 @@
 /* X(symbol, "id", "what it says") */
 #define FINDINGS(X)                                                                                          \
     X(CONTAINER_ZSTD, "container.zstd", "the zstd frames are not the allowed kind or are damaged")           \
-    X(CONTAINER_HEADER, "container.header", "a tar header or padding is not the canonical bytes")            \
+    X(CONTAINER_CHECKSUM, "container.checksum", "a frame's content is not that of its checksum")             \
+    X(CONTAINER_SKIPPABLE, "container.skippable", "a skippable zstd frame")                                  \
+    X(CONTAINER_DICTIONARY, "container.dictionary", "a zstd frame that needs a dictionary")                  \
+    X(CONTAINER_WINDOW, "container.window", "a zstd frame asks for a larger window than is given")           \
+    X(CONTAINER_FRAME, "container.frame", "a zstd frame of a kind that is not allowed among several")        \
+    X(CONTAINER_ORDER, "container.order", "a file is not at its place; manifest.json comes first")            \
+    X(CONTAINER_HEADER, "container.header", "a tar header is not the canonical bytes")                       \
+    X(CONTAINER_NAME, "container.name", "a tar header holds another name than the manifest's")               \
+    X(CONTAINER_METADATA, "container.metadata", "a tar header holds a mode, owner, time or device")          \
+    X(CONTAINER_LINK, "container.link", "a tar entry is a link")                                             \
+    X(CONTAINER_DEVICE, "container.device", "a tar entry is a device or a pipe")                             \
+    X(CONTAINER_EXTENDED, "container.extended", "a tar entry is an extended header or a long name")          \
+    X(CONTAINER_SPARSE, "container.sparse", "a tar entry is a sparse file")                                  \
+    X(CONTAINER_TYPE, "container.type", "a tar entry is of another type than a file")                        \
+    X(CONTAINER_PADDING, "container.padding", "the padding behind a file is not zero")                       \
     X(CONTAINER_END, "container.end", "the stream does not end in two zero blocks and nothing more")         \
     X(CONTAINER_TRUNCATED, "container.truncated", "the archive ends early")                                  \
     X(CONTAINER_TRAILING, "container.trailing", "bytes follow the end of the archive")                       \
     X(MANIFEST_INVALID, "manifest.invalid", "manifest.json breaks a rule of its format")                     \
     X(MANIFEST_PATH, "manifest.path", "a path is not allowed")                                               \
-    X(MANIFEST_ORDER, "manifest.order", "paths are not sorted or are listed twice")                          \
+    X(MANIFEST_CASE, "manifest.case", "two paths differ only by case")                                       \
+    X(MANIFEST_ORDER, "manifest.order", "paths are not sorted")                                              \
+    X(MANIFEST_DUPLICATE, "manifest.duplicate", "a path is listed twice")                                    \
+    X(MANIFEST_LIMIT, "manifest.limit", "more or larger than the limits allow")                              \
     X(FILE_DIGEST, "file.digest", "a file's bytes are not those of its digest")                              \
     X(FILE_SIZE, "file.size", "a file is not as long as listed")                                             \
     X(FILE_MISSING, "file.missing", "a listed file is absent")                                               \
     X(FILE_EXTRA, "file.extra", "a file is present that is not listed")                                      \
+    X(FILE_DUPLICATE, "file.duplicate", "a listed file is present twice")                                    \
     X(JSON_SYNTAX, "json.syntax", "not JSON by RFC 8259")                                                    \
+    X(JSON_DEPTH, "json.depth", "nested deeper than the limit")                                              \
     X(JSON_DUPLICATE_KEY, "json.duplicate_key", "a key occurs twice in one object")                          \
     X(JSON_UNKNOWN_KEY, "json.unknown_key", "a key that the format does not have")                           \
     X(JSON_MISSING_KEY, "json.missing_key", "a required key is absent")                                      \
@@ -30,6 +49,13 @@
     X(JSON_VALUE, "json.value", "a value that the format does not allow")                                    \
     X(TRUST_ROOT, "trust.root", "the root is not the one given")                                             \
     X(TRUST_CAPTURE, "trust.capture", "an item differs from the capture given")                              \
+    X(TRUST_ENVELOPE, "trust.envelope", "an envelope is not DSSE by the rules, or absent")                   \
+    X(TRUST_PAYLOAD_TYPE, "trust.payload_type", "an envelope holds another type of payload than in-toto's")  \
+    X(TRUST_SIGNATURE, "trust.signature", "fewer of the keys given have signed than asked for")              \
+    X(TRUST_STATEMENT, "trust.statement", "not an in-toto Statement v1 by the rules")                        \
+    X(TRUST_PREDICATE, "trust.predicate", "a statement says another kind of thing than asked for")           \
+    X(TRUST_SUBJECT, "trust.subject", "a statement is about something else")                                 \
+    X(TRUST_VERDICT, "trust.verdict", "an attested verdict is not the one found now")                        \
     X(IDENTITY_DIGEST, "identity.digest", "a file differs from the capture's record")                        \
     X(IDENTITY_TEXT, "identity.text", "a re-rendered text differs from the captured one")                    \
     X(IDENTITY_COVERAGE, "identity.coverage", "the capture's record does not cover a file")                  \
@@ -64,6 +90,7 @@
     X(RUN_INPUT_WRITTEN, "run.input_written", "an input was changed")                                        \
     X(RUN_STRAY_WRITE, "run.stray_write", "a node wrote outside what it declares")                           \
     X(RUN_UNWRITTEN, "run.unwritten", "part of an output was never written")                                 \
+    X(RUN_MEMORY, "run.memory", "the emulator saw an access or a launch that is not allowed")                 \
     X(RUN_INTERCEPT, "run.intercept", "the library logged another call than the resolved one")               \
     X(RUN_GRAPH, "run.graph", "the instantiated graph is not the plan's")                                    \
     X(RUN_TIMELINE, "run.timeline", "the recorded activity is not the graph's launches")                     \

@@ -1,4 +1,5 @@
 #include "artifacts/base/json.h"
+#include "artifacts/base/limits.h"
 #include "artifacts/base/utf8.h"
 #include <cjson/cJSON.h>
 #include <stdarg.h>
@@ -183,8 +184,12 @@ static rp_code members(rp_err *e, scan *s, bool object)
 {
     char close = object ? '}' : ']';
     s->p++;
-    if (++s->depth > JS_MAX_DEPTH)
-        return bad(e, s, "at most 64 levels");
+    if (++s->depth > limit_of(LIMIT_JSON_DEPTH)) {
+        char where[64];
+        snprintf(where, sizeof where, "byte %zu", (size_t)(s->p - s->begin));
+        return err_invalid(e, FIND_JSON_DEPTH, s->file, where, "expected at most %llu levels, found more",
+                           (unsigned long long)limit_of(LIMIT_JSON_DEPTH));
+    }
     space(s);
     if (s->p < s->end && *s->p == close) {
         s->p++;

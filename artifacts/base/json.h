@@ -1,7 +1,7 @@
 /* Reading JSON strictly. cJSON sits behind json.c, after a scanner that enforces RFC 8259 and more.
  *
  *   text     one value, nothing after it but white space; UTF-8 without a byte order mark, no U+0000, no lone surrogate
- *   depth    at most JS_MAX_DEPTH; text at most JS_MAX_BYTES
+ *   depth    at most LIMIT_JSON_DEPTH, JS_MAX_DEPTH by default (limits.h); text at most JS_MAX_BYTES
  *   keys     no duplicates; every key must be read, or js_done refuses it; one object `annotations` a file is free
  *   integer  an integer lexeme (no '.', no exponent, no "-0") of magnitude below 2^53
  *   digest   a string of 64 lower-case hexadecimal digits

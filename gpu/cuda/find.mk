@@ -40,7 +40,7 @@ CUDA_LINK := $(addprefix -L,$(CUDA_LIB_DIRS)) $(CUDA_LIBS) $(foreach d,$(CUDA_RP
 
 cuda_obj := $(patsubst %.c,$(B)/obj/%.o,$(wildcard gpu/cuda/*.c gpu/*.c artifacts/base/*.c))
 $(B)/replay-gpu: $(cuda_obj)
-	$(CC) $(CFLAGS_ALL) -o $@ $^ $(LDFLAGS) $(CUDA_LINK) -lcjson -lcrypto -lm
+	$(call say,LD) $(CC) $(CFLAGS_ALL) -o $@ $^ $(LDFLAGS) $(CUDA_LINK) -lcjson -lcrypto -lm
 
 # So that the build runs on a machine that lacks this library: a plain file by its soname.
 carry:

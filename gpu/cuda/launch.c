@@ -37,23 +37,26 @@ static rp_code load_module(rp_err *e, module *out, const phase *p, const job_mod
     return cu_ok(e, rc, "cudaLibraryLoadData of %.64s: %.100s", m->name, complaint(out));
 }
 
-/* Exactly n_args parameters of 8 bytes: the driver would read past a shorter list of arguments. */
+/* Exactly n_args parameters of their sizes: the driver would read past a shorter list of arguments. */
 static rp_code check_params(rp_err *e, const phase *p, const step_launch *l)
 {
     const job_step *s = l->step;
-    size_t offset, bytes;
+    size_t offset, bytes, want = 0;
     for (uint64_t i = 0; i < s->n_args; i++) {
+        size_t size = s->args[i] < 0 ? (size_t)s->values[i].bytes : sizeof(void *);
+        want = (want + size - 1) / size * size;
         if (p->drv.kernel_param_info((CUkernel)l->kernel, i, &offset, &bytes) != CUDA_SUCCESS)
             return err_set(e, RP_WORKER,
                            "cuKernelGetParamInfo of %.64s, node %llu: expected %llu parameters, found %llu",
                            s->entry, (unsigned long long)s->node, (unsigned long long)s->n_args,
                            (unsigned long long)i);
-        if (bytes != sizeof(void *) || offset != i * sizeof(void *))
+        if (bytes != size || offset != want)
             return err_set(e, RP_WORKER,
-                           "cuKernelGetParamInfo of %.64s, node %llu: expected parameter %llu of 8 bytes at "
-                           "%llu, found %zu at %zu",
-                           s->entry, (unsigned long long)s->node, (unsigned long long)i,
-                           (unsigned long long)(i * sizeof(void *)), bytes, offset);
+                           "cuKernelGetParamInfo of %.64s, node %llu: expected parameter %llu of %zu bytes at "
+                           "%zu, found %zu at %zu",
+                           s->entry, (unsigned long long)s->node, (unsigned long long)i, size, want, bytes,
+                           offset);
+        want += size;
     }
     if (p->drv.kernel_param_info((CUkernel)l->kernel, s->n_args, &offset, &bytes) == CUDA_SUCCESS)
         return err_set(e, RP_WORKER,
@@ -90,7 +93,7 @@ static rp_code prepare_kernel(rp_err *e, const phase *p, step_launch *l, module 
         .stream = p->stream,
     };
     for (uint64_t i = 0; i < s->n_args; i++) {
-        l->pointers[i] = memory_at(&p->mem, s->args[i]);
+        l->pointers[i] = s->args[i] < 0 ? (void *)(uintptr_t)s->values[i].bits : memory_at(&p->mem, s->args[i]);
         l->args[i] = &l->pointers[i];
     }
     return RP_OK;

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <link.h>
 #include <nvrtc.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { MAX_LIBRARIES = 64 };
@@ -119,22 +120,70 @@ static const char *version_of(scratch *sc, const char *soname, const char *drive
     return "";
 }
 
+static void hash(result_library *x, const char *path)
+{
+    rp_err unread = {0};
+    if (digest_file(&unread, &x->sha256, &x->bytes, path)) {
+        x->sha256 = digest_of(span_of("", 0));
+        x->bytes = 0;
+    }
+}
+
+/* What the thread hashes; read again only after it was joined. */
+static struct {
+    loaded_list list;
+    result_library hashed[MAX_LIBRARIES];
+    pthread_t thread;
+    bool running;
+} ahead;
+
+static void *hash_all(void *unused)
+{
+    for (size_t i = 0; i < ahead.list.n; i++)
+        hash(&ahead.hashed[i], ahead.list.v[i].path);
+    return unused;
+}
+
+void libraries_hash_ahead(scratch *sc)
+{
+    ahead.list = (loaded_list){.sc = sc};
+    dl_iterate_phdr(on_object, &ahead.list);
+    ahead.running = !pthread_create(&ahead.thread, NULL, hash_all, NULL);
+    if (!ahead.running)
+        ahead.list.n = 0;
+}
+
+void libraries_hash_wait(void)
+{
+    if (ahead.running)
+        pthread_join(ahead.thread, NULL);
+    ahead.running = false;
+}
+
+static void hash_once(result_library *x, const char *path)
+{
+    for (size_t i = 0; i < ahead.list.n; i++)
+        if (!strcmp(ahead.list.v[i].path, path)) {
+            x->sha256 = ahead.hashed[i].sha256;
+            x->bytes = ahead.hashed[i].bytes;
+            return;
+        }
+    hash(x, path);
+}
+
 rp_code libraries_list(rp_err *e, result *r, scratch *sc, const char *driver, const char *cupti)
 {
     loaded_list l = {.sc = sc};
+    libraries_hash_wait();
     dl_iterate_phdr(on_object, &l);
     qsort(l.v, l.n, sizeof *l.v, by_soname);
     if (!(r->libraries = scratch_array(sc, l.n, sizeof *r->libraries)))
         return err_nomem(e);
     for (size_t i = 0; i < l.n; i++) {
-        rp_err unread = {0};
         result_library *x = &r->libraries[r->n_libraries++];
         x->soname = l.v[i].soname;
         x->version = version_of(sc, l.v[i].soname, driver, cupti);
-        if (digest_file(&unread, &x->sha256, &x->bytes, l.v[i].path)) {
-            x->sha256 = digest_of(span_of("", 0));
-            x->bytes = 0;
-        }
+        hash_once(x, l.v[i].path);
     }
     return RP_OK;
 }

@@ -32,6 +32,7 @@ static rp_code run(rp_err *e, rp_err *profile, phase *p, span *cubins)
     case JOB_VALIDATE:
         return validate_run(e, p);
     case JOB_TIMING:
+        libraries_hash_wait();
         return timing_run(e, p);
     case JOB_TIMELINE:
         return timeline_run(e, profile, p);
@@ -90,8 +91,10 @@ static rp_code answer(rp_err *e, scratch *sc)
         return err_nomem(e);
     if (open_fixtures(e, &p))
         return e->code;
+    libraries_hash_ahead(sc);
 
     rp_code rc = run(&failed, &profile, &p, &cubins);
+    libraries_hash_wait();
     /* Only what a library or device answered is a result; running out of memory here is not. */
     if (rc != RP_OK && rc != RP_WORKER && rc != RP_UNAVAILABLE) {
         *e = failed;

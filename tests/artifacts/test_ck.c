@@ -56,7 +56,8 @@ Test(ck, ranges)
     cr_expect(!ck_inside(2, UINT64_MAX, 10) && !ck_inside(UINT64_MAX, 2, UINT64_MAX)); /* sums that wrap */
     cr_expect(ck_inside(UINT64_MAX, 0, UINT64_MAX));
 
-    cr_expect(ck_overlap(0, 10, 9, 1) && ck_overlap(9, 1, 0, 10) && ck_overlap(0, 10, 2, 3) && ck_overlap(5, 1, 5, 1));
+    cr_expect(ck_overlap(0, 10, 9, 1) && ck_overlap(9, 1, 0, 10) && ck_overlap(0, 10, 2, 3) &&
+              ck_overlap(5, 1, 5, 1));
     cr_expect(!ck_overlap(0, 10, 10, 1) && !ck_overlap(10, 1, 0, 10)); /* neighbours share nothing */
     cr_expect(!ck_overlap(5, 0, 0, 10) && !ck_overlap(0, 10, 5, 0) && !ck_overlap(5, 0, 5, 0));
 }

@@ -217,11 +217,49 @@ Test(dtype, loads_and_stores_unaligned)
 {
     unsigned char buf[64];
     for (int t = 0; t < DT_COUNT; t++) {
+        /* What has no sign stores a negative number as 0, a truth value anything above 1 as 1. */
+        bool positive = t >= DT_U8 && !dtype_is_float((dtype)t);
         for (uint64_t i = 0; i < 3; i++)
             dtype_store((dtype)t, buf + 1, i, (double)i - 1);
         for (uint64_t i = 0; i < 3; i++)
-            cr_assert_eq(dtype_load((dtype)t, buf + 1, i), (double)i - 1);
+            cr_assert_eq(dtype_load((dtype)t, buf + 1, i), positive && i == 0 ? 0 : (double)i - 1);
     }
+}
+
+Test(dtype, small_and_unsigned_integers)
+{
+    static const struct {
+        dtype t;
+        double v, want;
+    } cases[] = {
+        {DT_I8, 127.5, 127},
+        {DT_I8, -128.5, -128},
+        {DT_I8, -3.5, -4},
+        {DT_I16, 40000, 32767},
+        {DT_I16, -40000, -32768},
+        {DT_U8, 255.4, 255},
+        {DT_U8, 256, 255},
+        {DT_U8, -7, 0},
+        {DT_U16, 70000, 65535},
+        {DT_U32, 4294967295.0, 4294967295.0},
+        {DT_U32, 5e9, 4294967295.0},
+        {DT_U64, 0x1p63, 0x1p63},
+        {DT_U64, -0.4, 0},
+        {DT_BOOL, 0.5, 0},
+        {DT_BOOL, 7, 1},
+        {DT_U64, NAN, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t at = 0;
+        dtype_store(cases[i].t, &at, 0, cases[i].v);
+        cr_assert_eq(dtype_load(cases[i].t, &at, 0), cases[i].want, "%s %g", dtype_names[cases[i].t],
+                     cases[i].v);
+    }
+    cr_assert_eq(dtype_from_scaled(DT_U64, 1, 64), UINT64_MAX);
+    cr_assert_eq(dtype_from_scaled(DT_U64, 3, 62), UINT64_C(3) << 62);
+    cr_assert_eq(dtype_from_scaled(DT_U8, -1, 0), 0);
+    cr_assert_eq(dtype_from_scaled(DT_I8, -1, 0), 0xff);
+    cr_assert(dtype_is_float(DT_F64) && !dtype_is_float(DT_I32) && !dtype_is_float(DT_BOOL));
 }
 
 Test(dtype, ordinals_are_a_line)
@@ -235,4 +273,95 @@ Test(dtype, ordinals_are_a_line)
     cr_assert_eq(dtype_ordinal(DT_F32, zeros, 0), 0);
     cr_assert_eq(dtype_ordinal(DT_F32, zeros, 1), 0);
     cr_assert_eq(dtype_ordinal(DT_F32, tiny, 0) - dtype_ordinal(DT_F32, tiny, 1), 2);
+}
+
+/* FP8 by its definition: three or two fraction bits, a bias of 7 or 15. */
+static double f8_value(dtype t, unsigned b)
+{
+    int fraction_bits = t == DT_F8_E4M3 ? 3 : 2, bias = t == DT_F8_E4M3 ? 7 : 15;
+    unsigned fraction = b & ((1u << fraction_bits) - 1), exponent = (b & 0x7f) >> fraction_bits;
+    double v = ldexp(exponent ? fraction + (1u << fraction_bits) : fraction, (exponent ? (int)exponent : 1) - bias - fraction_bits);
+    return b & 0x80 ? -v : v;
+}
+
+Test(dtype, every_8_bit_value_comes_back)
+{
+    static const struct {
+        dtype t;
+        unsigned largest;
+        bool infinity;
+    } types[] = {{DT_F8_E4M3, 0x7e, false}, {DT_F8_E5M2, 0x7b, true}};
+    for (size_t i = 0; i < 2; i++)
+        for (unsigned b = 0; b < 256; b++) {
+            unsigned char in = (unsigned char)b, out;
+            double v = dtype_load(types[i].t, &in, 0);
+            dtype_store(types[i].t, &out, 0, v);
+            if ((b & 0x7f) <= types[i].largest) {
+                cr_assert_eq(to_bits(v), to_bits(f8_value(types[i].t, b)), "%02x", b);
+                cr_assert_eq(out, b);
+                cr_assert_eq(dtype_round_saturating(types[i].t, v), v);
+            } else if (types[i].infinity && (b & 0x7f) == 0x7c) {
+                cr_assert(isinf(v) && out == b);
+                cr_assert_eq(dtype_round_saturating(types[i].t, v), b & 0x80 ? -57344 : 57344);
+            } else {
+                cr_assert(isnan(v) && (signbit(v) != 0) == (b >> 7));
+                cr_assert_eq(out, types[i].infinity ? b | 2 : b);
+                cr_assert(isnan(dtype_round_saturating(types[i].t, v)));
+            }
+        }
+}
+
+Test(dtype, f8_rounds_to_even_and_overflows_as_declared)
+{
+    static const dtype types[] = {DT_F8_E4M3, DT_F8_E5M2};
+    for (size_t i = 0; i < 2; i++) {
+        dtype t = types[i];
+        unsigned largest = t == DT_F8_E4M3 ? 0x7e : 0x7b;
+        for (unsigned b = 0; b <= largest; b++) {
+            double here = f8_value(t, b), next = f8_value(t, b + 1), tie = (here + next) / 2;
+            double even = f8_value(t, b % 2 ? b + 1 : b);
+            const double in[] = {here, nextafter(tie, 0), tie, nextafter(tie, INFINITY)}, want[] = {here, here, even, next};
+            for (int k = 0; k < 4; k++) {
+                bool over = b == largest && want[k] == next, fits = !over;
+                double r = dtype_round(t, in[k]);
+                cr_assert(fits ? r == want[k] : t == DT_F8_E4M3 ? isnan(r) : isinf(r), "%a", in[k]);
+                cr_assert_eq(dtype_round_saturating(t, in[k]), fits ? want[k] : here, "%a", in[k]);
+                cr_assert_eq(dtype_round_saturating(t, -in[k]), fits ? -want[k] : -here);
+            }
+        }
+        for (unsigned b = 0; b < largest; b++) {
+            unsigned char pair[2] = {(unsigned char)b, (unsigned char)(b + 1)}, minus[2] = {pair[0] | 0x80, pair[1] | 0x80};
+            cr_assert_eq(dtype_ordinal(t, pair, 1) - dtype_ordinal(t, pair, 0), 1);
+            cr_assert_eq(dtype_ordinal(t, minus, 0) - dtype_ordinal(t, minus, 1), 1);
+        }
+        cr_assert_eq(dtype_round_saturating(t, INFINITY), f8_value(t, largest));
+        cr_assert_eq(dtype_round_saturating(t, -1e300), -f8_value(t, largest));
+    }
+    cr_assert_eq(dtype_from_scaled(DT_F8_E4M3, 29, 4), 0x7e); /* 464 ties to 448 */
+    cr_assert_eq(dtype_from_scaled(DT_F8_E4M3, 465, 0), 0x7f);
+    cr_assert_eq(dtype_from_scaled(DT_F8_E4M3, -465, 0), 0xff);
+    cr_assert_eq(dtype_from_scaled(DT_F8_E4M3, 1, 4000), 0x7f);
+    cr_assert_eq(dtype_from_scaled(DT_F8_E4M3, 1, -9), 1); /* the smallest subnormal, and half of it */
+    cr_assert_eq(dtype_from_scaled(DT_F8_E4M3, 1, -10), 0);
+    cr_assert_eq(dtype_from_scaled(DT_F8_E4M3, 3, -11), 1);
+    cr_assert_eq(dtype_from_scaled(DT_F8_E5M2, 61440, 0), 0x7c);
+    cr_assert_eq(dtype_from_scaled(DT_F8_E5M2, 61439, 0), 0x7b);
+    cr_assert_eq(dtype_from_scaled(DT_F8_E5M2, 1, -16), 1);
+    cr_assert_eq(dtype_from_scaled(DT_F8_E5M2, -1, -17), 0x80);
+    cr_assert(dtype_is_float(DT_F8_E4M3) && dtype_bytes(DT_F8_E5M2) == 1);
+}
+
+Test(dtype, saturation_of_the_wider_types)
+{
+    static const struct {
+        dtype t;
+        double v, want;
+    } cases[] = {
+        {DT_F16, 65519, 65504},        {DT_F16, 65520, 65504},   {DT_F16, -INFINITY, -65504},       {DT_F16, 1e-30, 0},
+        {DT_BF16, 1e300, 0x1.fep127},  {DT_BF16, 1.0, 1},        {DT_F32, -1e300, -0x1.fffffep127}, {DT_F32, 0.1, (double)0.1f},
+        {DT_F64, INFINITY, 0x1.fffffffffffffp1023}, {DT_I8, 1000, 127},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_assert_eq(dtype_round_saturating(cases[i].t, cases[i].v), cases[i].want, "%g", cases[i].v);
+    cr_assert(isnan(dtype_round_saturating(DT_F16, NAN)));
 }

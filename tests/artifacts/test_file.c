@@ -47,7 +47,8 @@ Test(file, read_whole)
     cr_assert_eq(file_read(&p.e, &s, p.sc, path, 5), RP_OK);
     cr_expect(t_equal(s, span_str("12345")));
     cr_expect_eq(file_read(&p.e, &s, p.sc, path, 4), RP_IO);
-    cr_expect(strstr(p.e.msg, "at most 4 bytes, found 5") && !strcmp(p.e.file, path), "%s: %s", p.e.file, p.e.msg);
+    cr_expect(strstr(p.e.msg, "at most 4 bytes, found 5") && !strcmp(p.e.file, path), "%s: %s", p.e.file,
+              p.e.msg);
     p.e = (rp_err){0};
     path = t_write(p.sc, p.dir, "empty", span_str(""));
     cr_assert_eq(file_read(&p.e, &s, p.sc, path, 0), RP_OK);

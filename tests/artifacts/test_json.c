@@ -43,7 +43,8 @@ static void refused(span text, finding_id id, const char *where)
 Test(json, values_of_every_kind)
 {
     doc d;
-    js_node *o = good(&d, " {\"n\":null, \"t\":true,\"f\" : false,\r\n\t\"i\":-12,\"x\":2.5e-1,\"s\":\"\\u00e9\\n\",\"a\":[1,[],{}]} ");
+    js_node *o = good(&d, " {\"n\":null, \"t\":true,\"f\" : "
+                          "false,\r\n\t\"i\":-12,\"x\":2.5e-1,\"s\":\"\\u00e9\\n\",\"a\":[1,[],{}]} ");
     bool t, f;
     int64_t i;
     double x;
@@ -137,19 +138,19 @@ Test(json, syntax_refused)
         {"\"\\u12\"", "byte 2"},
         {"\"\\u12g4\"", "byte 2"},
         {"\"\\u0000\"", "byte 2"},
-        {"\"\\ud800\"", "byte 7"},         /* a first half alone */
+        {"\"\\ud800\"", "byte 7"}, /* a first half alone */
         {"\"\\ud800x\"", "byte 7"},
-        {"\"\\ud800\\u0041\"", "byte 7"},  /* and one before something else */
+        {"\"\\ud800\\u0041\"", "byte 7"}, /* and one before something else */
         {"\"\\ud800\\ud800\"", "byte 7"},
-        {"\"\\udc00\"", "byte 2"},         /* a second half alone */
+        {"\"\\udc00\"", "byte 2"}, /* a second half alone */
         {"\"\\udc00\\ud800\"", "byte 2"},
         /* bytes that are not UTF-8 */
         {"\"\x80\"", "byte 1"},
         {"\"\xff\"", "byte 1"},
-        {"\"\xc0\xaf\"", "byte 1"},         /* '/' the long way */
+        {"\"\xc0\xaf\"", "byte 1"}, /* '/' the long way */
         {"\"\xc3\"", "byte 1"},
         {"\"\xe0\x80\xaf\"", "byte 1"},
-        {"\"\xed\xa0\x80\"", "byte 1"},     /* U+D800 */
+        {"\"\xed\xa0\x80\"", "byte 1"}, /* U+D800 */
         {"\"\xf0\x80\x80\x80\"", "byte 1"},
         {"\"\xf4\x90\x80\x80\"", "byte 1"}, /* above U+10FFFF */
         {"\"\xe2\x82\"", "byte 1"},
@@ -182,7 +183,8 @@ Test(json, surrogates_and_escapes)
 {
     doc d;
     const char *s;
-    js_node *o = good(&d, "{\"a\":\"\\ud83d\\ude00\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\uFFFF\",\"b\":\"\xf0\x9f\x98\x80\xef\xbf\xbf\"}");
+    js_node *o = good(&d, "{\"a\":\"\\ud83d\\ude00\\\"\\\\\\/"
+                          "\\b\\f\\n\\r\\t\\u0041\\uFFFF\",\"b\":\"\xf0\x9f\x98\x80\xef\xbf\xbf\"}");
     cr_assert(!js_str(&d.e, &s, o, "a"));
     cr_expect_str_eq(s, "\xf0\x9f\x98\x80\"\\/\b\f\n\r\tA\xef\xbf\xbf");
     cr_assert(!js_str(&d.e, &s, o, "b"));
@@ -200,7 +202,7 @@ Test(json, depth)
         bool ok = parse(&d, span_of(text, 2 * (size_t)depth));
         cr_expect_eq(ok, depth == JS_MAX_DEPTH);
         if (!ok)
-            expect_error(&d.e, FIND_JSON_SYNTAX, "byte 65", "65 levels");
+            expect_error(&d.e, FIND_JSON_DEPTH, "byte 65", "65 levels");
         scratch_free(d.sc);
     }
     /* Depth is of what is open, not of what was. */
@@ -341,18 +343,19 @@ Test(json, getters_refuse)
 {
     static const char *const names[] = {"red", "green", NULL};
     doc d;
-    js_node *v, *o = good(&d, "{\"s\":\"blue\",\"n\":1,\"a\":[1,2],\"o\":{},\"d\":\"ABC\",\"format\":\"x/1\"}");
+    js_node *v,
+        *o = good(&d, "{\"s\":\"blue\",\"n\":1,\"a\":[1,2],\"o\":{},\"d\":\"ABC\",\"format\":\"x/1\"}");
     size_t n = 0;
     uint64_t u, us[3];
     bool b;
     const char *s;
     int i;
     digest g;
-#define REFUSES(call, id, where)                                                                              \
-    do {                                                                                                      \
-        d.e = (rp_err){0};                                                                                    \
-        cr_expect_eq(call, RP_INVALID, #call);                                                                \
-        expect_error(&d.e, id, where, #call);                                                                 \
+#define REFUSES(call, id, where)                                                                             \
+    do {                                                                                                     \
+        d.e = (rp_err){0};                                                                                   \
+        cr_expect_eq(call, RP_INVALID, "%s", #call);                                                         \
+        expect_error(&d.e, id, where, #call);                                                                \
     } while (0)
     REFUSES(js_u64(&d.e, &u, o, "s"), FIND_JSON_TYPE, "/s");
     REFUSES(js_str(&d.e, &s, o, "n"), FIND_JSON_TYPE, "/n");

@@ -1,5 +1,5 @@
-#include "artifacts/base/jsonw.h"
 #include "artifacts/base/json.h"
+#include "artifacts/base/jsonw.h"
 #include "tests/support.h"
 #include <criterion/criterion.h>
 #include <math.h>
@@ -86,16 +86,18 @@ Test(jsonw, rfc8785)
 
 Test(jsonw, escapes)
 {
-    /* Every character below U+0020 and the two that must be escaped; DEL and the rest stand for themselves. */
+    /* Every character below U+0020 and the two that must be escaped; DEL and the rest stand for themselves.
+     */
     char all[0x22 + 4];
     for (int c = 1; c < 0x20; c++)
         all[c - 1] = (char)c;
     memcpy(all + 0x1f, "\"\\\x7f", 4);
     jw *j = jw_new(JW_CANON);
     jw_str(j, NULL, all);
-    expect_text(j, "\"\\u0001\\u0002\\u0003\\u0004\\u0005\\u0006\\u0007\\b\\t\\n\\u000b\\f\\r\\u000e\\u000f"
-                   "\\u0010\\u0011\\u0012\\u0013\\u0014\\u0015\\u0016\\u0017\\u0018\\u0019\\u001a\\u001b\\u001c"
-                   "\\u001d\\u001e\\u001f\\\"\\\\\x7f\"");
+    expect_text(j,
+                "\"\\u0001\\u0002\\u0003\\u0004\\u0005\\u0006\\u0007\\b\\t\\n\\u000b\\f\\r\\u000e\\u000f"
+                "\\u0010\\u0011\\u0012\\u0013\\u0014\\u0015\\u0016\\u0017\\u0018\\u0019\\u001a\\u001b\\u001c"
+                "\\u001d\\u001e\\u001f\\\"\\\\\x7f\"");
     j = jw_new(JW_COMPACT);
     jw_arr(j, NULL);
     jw_strn(j, NULL, span_of("a\0b", 3));
@@ -104,8 +106,9 @@ Test(jsonw, escapes)
     jw_fmt(j, NULL, "%d\"%s", 7, "x");
     jw_raw(j, NULL, span_str("{\"r\":1}"));
     jw_end(j);
-    expect_text(j, "[\"a\\u0000b\",\"\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80\","
-                   "null,\"7\\\"x\",{\"r\":1}]");
+    expect_text(
+        j, "[\"a\\u0000b\",\"\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80\","
+           "null,\"7\\\"x\",{\"r\":1}]");
 }
 
 Test(jsonw, numbers)

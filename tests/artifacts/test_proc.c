@@ -52,7 +52,8 @@ static void stop(child *c)
 Test(proc, exit_code_and_output)
 {
     child c;
-    cr_assert_eq(run_sh(&c, "echo out; echo err >&2; exit 7", (proc_spec){.max_stderr = 100}), RP_OK, "%s", c.e.msg);
+    cr_assert_eq(run_sh(&c, "echo out; echo err >&2; exit 7", (proc_spec){.max_stderr = 100}), RP_OK, "%s",
+                 c.e.msg);
     cr_expect(c.end.exit_code == 7 && c.end.signal == 0 && !c.end.timed_out);
     cr_expect_str_eq(output(&c), "out\n");
     cr_expect_str_eq(c.end.err_text, "err\n");
@@ -89,8 +90,9 @@ Test(proc, program_that_is_none)
     child c;
     scratch *sc = scratch_new(0);
     const char *const argv[] = {"x", NULL};
-    const char *dir = t_dir(sc), *path = t_write(sc, dir, "text", span_str("\x7f"
-                                                                           "ELF?"));
+    const char *dir = t_dir(sc), *path = t_write(sc, dir, "text",
+                                                 span_str("\x7f"
+                                                          "ELF?"));
     cr_assert_eq(t_shell(dir, "chmod +x text"), 0);
     cr_expect_eq(run(&c, (proc_spec){.path = path, .argv = argv}), RP_IO);
     cr_expect(strstr(c.e.msg, "cannot start"), "%s", c.e.msg);
@@ -149,7 +151,9 @@ Test(proc, what_it_leaves_in_its_group_is_killed)
 Test(proc, stderr_is_capped)
 {
     child c;
-    cr_assert_eq(run_sh(&c, "i=0; while [ $i -lt 4000 ]; do echo 0123456789012345678901234567890123456789 >&2; i=$((i+1)); done; exit 4",
+    cr_assert_eq(run_sh(&c,
+                        "i=0; while [ $i -lt 4000 ]; do echo 0123456789012345678901234567890123456789 >&2; "
+                        "i=$((i+1)); done; exit 4",
                         (proc_spec){.max_stderr = 50, .deadline_ms = 60000}),
                  RP_OK);
     cr_expect_eq(c.end.exit_code, 4);
@@ -171,8 +175,9 @@ Test(proc, only_the_descriptors_handed_over)
     int low = open("/dev/null", O_RDONLY), high = fcntl(low, F_DUPFD, 100), higher = fcntl(low, F_DUPFD, 300);
     cr_assert(low >= 0 && high >= 100 && higher >= 300);
     const proc_fd fds[] = {{low, 5}, {high, 9}, {higher, 63}};
-    cr_assert_eq(run(&c, (proc_spec){.path = "/bin/ls", .argv = argv, .fds = fds, .n_fds = 3, .max_stderr = 200}), RP_OK,
-                 "%s", c.e.msg);
+    cr_assert_eq(
+        run(&c, (proc_spec){.path = "/bin/ls", .argv = argv, .fds = fds, .n_fds = 3, .max_stderr = 200}),
+        RP_OK, "%s", c.e.msg);
     cr_expect_eq(c.end.exit_code, 0, "%s", c.end.err_text);
     cr_expect_str_eq(output(&c), "0\n1\n2\n3\n5\n9\n63\n");
     cr_expect(fcntl(low, F_GETFD) >= 0 && fcntl(high, F_GETFD) >= 0, "they stay open in the parent");
@@ -197,7 +202,8 @@ Test(proc, descriptors_trade_places)
         cr_assert(fd[i] >= 3 && fd[i] < 60);
     }
     const proc_fd fds[] = {{fd[0], fd[1]}, {fd[1], fd[2]}, {fd[2], fd[0]}, {fd[0], 61}};
-    const char *script = scratch_printf(sc, "cat /proc/self/fd/%d /proc/self/fd/%d /proc/self/fd/%d", fd[1], fd[2], fd[0]);
+    const char *script =
+        scratch_printf(sc, "cat /proc/self/fd/%d /proc/self/fd/%d /proc/self/fd/%d", fd[1], fd[2], fd[0]);
     cr_assert_eq(run_sh(&c, script, (proc_spec){.fds = fds, .n_fds = 4, .max_stderr = 200}), RP_OK);
     cr_expect_str_eq(output(&c), "abc", "%s", c.end.err_text);
     stop(&c);
@@ -218,7 +224,8 @@ Test(proc, descriptors_out_of_range_are_a_bug)
 Test(proc, environment_is_exact)
 {
     child c;
-    const char *const argv[] = {"env", NULL}, *const env[] = {"A=1", "B=two words", NULL}, *const none[] = {NULL};
+    const char *const argv[] = {"env", NULL}, *const env[] = {"A=1", "B=two words", NULL},
+                      *const none[] = {NULL};
     setenv("LD_PRELOAD_LIKE", "x", 1);
     cr_assert_eq(run(&c, (proc_spec){.path = "/usr/bin/env", .argv = argv, .env = env}), RP_OK);
     cr_expect_str_eq(output(&c), "A=1\nB=two words\n");
@@ -266,9 +273,13 @@ Test(proc, limits)
     child c;
     scratch *sc = scratch_new(0);
     const char *dir = t_dir(sc);
-    const char *script = scratch_printf(sc, "ulimit -v; ulimit -t; ulimit -f; ulimit -c; head -c 20000 /dev/zero >%s/big", dir);
+    const char *script = scratch_printf(
+        sc, "ulimit -v; ulimit -t; ulimit -f; ulimit -c; head -c 20000 /dev/zero >%s/big", dir);
     cr_assert_eq(run_sh(&c, script,
-                        (proc_spec){.limit_memory_bytes = UINT64_C(1) << 33, .limit_cpu_s = 50, .limit_file_bytes = 10240, .max_stderr = 200}),
+                        (proc_spec){.limit_memory_bytes = UINT64_C(1) << 33,
+                                    .limit_cpu_s = 50,
+                                    .limit_file_bytes = 10240,
+                                    .max_stderr = 200}),
                  RP_OK);
     cr_expect_str_eq(output(&c), "8388608\n50\n20\n0\n");
     cr_expect(c.end.exit_code != 0 || c.end.signal != 0, "a file beyond the limit was written");

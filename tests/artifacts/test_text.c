@@ -13,7 +13,8 @@ Test(text, plain_text_is_left_alone)
 {
     expect_safe("", "");
     expect_safe("plan/plan.json ~!@#$%^&*()\"'\\", "plan/plan.json ~!@#$%^&*()\"'\\");
-    expect_safe("\xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2 \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2 \xf0\x9f\x98\x80");
+    expect_safe("\xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2 \xf0\x9f\x98\x80",
+                "\xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2 \xf0\x9f\x98\x80");
 }
 
 Test(text, controls)
@@ -34,9 +35,10 @@ Test(text, controls)
 
 Test(text, bidirectional_and_invisible)
 {
-    static const uint32_t bad[] = {0x061c, 0x200b, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202d, 0x202e,
-                                   0x2060, 0x2066, 0x2069, 0xfeff, 0xe0001, 0xe007f};
-    static const uint32_t fine[] = {0x061b, 0x061d, 0x200a, 0x2010, 0x2027, 0x202f, 0x2070, 0xfefe, 0xff00, 0xdffff, 0xe0080};
+    static const uint32_t bad[] = {0x061c, 0x200b, 0x200e, 0x200f, 0x2028, 0x2029,  0x202a, 0x202d,
+                                   0x202e, 0x2060, 0x2066, 0x2069, 0xfeff, 0xe0001, 0xe007f};
+    static const uint32_t fine[] = {0x061b, 0x061d, 0x200a, 0x2010,  0x2027, 0x202f,
+                                    0x2070, 0xfefe, 0xff00, 0xdffff, 0xe0080};
     scratch *sc = scratch_new(0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad + sizeof fine / sizeof *fine; i++) {
         bool is_bad = i < sizeof bad / sizeof *bad;
@@ -55,7 +57,8 @@ Test(text, bidirectional_and_invisible)
             s[2] = (char)(0x80 | (c >> 6 & 63));
             s[3] = (char)(0x80 | (c & 63));
         }
-        cr_expect_str_eq(text_safe(sc, s), is_bad ? scratch_printf(sc, "\\u{%x}", (unsigned)c) : s, "U+%04X", (unsigned)c);
+        cr_expect_str_eq(text_safe(sc, s), is_bad ? scratch_printf(sc, "\\u{%x}", (unsigned)c) : s, "U+%04X",
+                         (unsigned)c);
     }
     scratch_free(sc);
 }
@@ -89,7 +92,8 @@ static const char *printed(scratch *sc, const text_table *t, const char *indent,
 Test(text, whole_texts_keep_their_lines)
 {
     scratch *sc = scratch_new(0);
-    cr_expect_str_eq(printed(sc, NULL, "", span_of("a\tb\n\x1b[0m\0\r\xff\n", 11)), "a\tb\n\\x1b[0m\\x00\\x0d\\xff");
+    cr_expect_str_eq(printed(sc, NULL, "", span_of("a\tb\n\x1b[0m\0\r\xff\n", 11)),
+                     "a\tb\n\\x1b[0m\\x00\\x0d\\xff");
     scratch_free(sc);
 }
 
@@ -128,7 +132,8 @@ Test(text, tables)
 {
     scratch *sc = scratch_new(0);
     text_table *t = text_table_new(sc, "lrl");
-    static const char *const cells[] = {"name", "bytes", "note", "p32", "4,194,304", "", "\xc3\xa9", "8", "a\x1b[1m"};
+    static const char *const cells[] = {"name", "bytes",    "note", "p32",     "4,194,304",
+                                        "",     "\xc3\xa9", "8",    "a\x1b[1m"};
     for (size_t i = 0; i < 9; i++)
         text_cell(t, "%s", cells[i]);
     cr_expect_str_eq(printed(sc, t, "> ", span_str("")), "> name      bytes  note\n"

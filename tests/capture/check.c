@@ -3,14 +3,16 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+const char *capturing;
+
 _Noreturn void fail(const char *format, ...)
 {
     va_list args;
+    char line[4096];
     va_start(args, format);
-    fputs("capture: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    fprintf(stderr, "capture: %s%s%s\n", capturing ? capturing : "", capturing ? ": " : "", line);
     exit(1);
 }
 

@@ -1,24 +1,30 @@
 #include "tests/capture/capture.h"
 
 #include <math.h>
+#include <string.h>
 
 const char fixture_name[] = "counter-sixteenths";
 
-enum { BUFFER_X = 1, BUFFER_WT = 2, BUFFER_BIAS = 3, BUFFER_SAMPLE = 4, CHECKED_ELEMENTS = 4096 };
+/* What a draw is for; `w` and `wt` hold the same numbers in another order. */
+static const struct {
+    const char *name;
+    uint64_t stream;
+} streams[] = {{"x", 1}, {"w", 2}, {"wt", 2}, {"bias", 3}, {"v", 5}, {"r", 6}, {"scale", 7}};
+enum { STREAM_SAMPLE = 4 };
 
 /* splitmix64's finalizer over a counter: no state, so any element can be worked out alone. */
-static uint64_t mixed(uint64_t buffer, uint64_t index)
+static uint64_t mixed(uint64_t stream, uint64_t index)
 {
-    uint64_t z = (buffer << 56) + (index + 1) * 0x9e3779b97f4a7c15u;
+    uint64_t z = (stream << 56) + (index + 1) * 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
 }
 
 /* A multiple of 1/steps in [-1, 1]. */
-static double fraction(uint64_t buffer, uint64_t index, unsigned steps)
+static double fraction(uint64_t stream, uint64_t index, unsigned steps)
 {
-    double units = (double)(mixed(buffer, index) % (2 * steps + 1)) - (double)steps;
+    double units = (double)(mixed(stream, index) % (2 * steps + 1)) - (double)steps;
     return units / (double)steps;
 }
 
@@ -47,7 +53,7 @@ static double half_value(uint16_t half)
 }
 
 /* To nearest, ties to even (the default mode of nearbyint), within F16's range. */
-static double rounded_to_half(double value)
+double rounded_to_half(double value)
 {
     if (value == 0.0)
         return 0.0;
@@ -57,45 +63,74 @@ static double rounded_to_half(double value)
     return ldexp(nearbyint(ldexp(value, -ulp_exponent)), ulp_exponent);
 }
 
-static void fill(double **values, uint16_t **halves, uint64_t buffer, uint64_t count, unsigned steps)
+static uint64_t stream_of(const char *name)
 {
-    *values = must_alloc(count, sizeof **values);
-    *halves = must_alloc(count, sizeof **halves);
-    for (uint64_t i = 0; i < count; i++) {
-        (*values)[i] = fraction(buffer, i, steps);
-        (*halves)[i] = exact_half((*values)[i]);
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+        if (strcmp(streams[i].name, name) == 0)
+            return streams[i].stream;
+    fail("no numbers are drawn for an input %s", name);
+}
+
+static void fill(inputs *in, int buffer, const plan_buffer *b)
+{
+    uint64_t stream = stream_of(b->name);
+    double *values = must_alloc(b->elements, sizeof *values);
+    uint16_t *halves = must_alloc(b->elements, sizeof *halves);
+    for (uint64_t i = 0; i < b->elements; i++) {
+        values[i] = b->constant != 0.0 ? b->constant : fraction(stream, i, b->fill);
+        halves[i] = exact_half(values[i]);
+    }
+    in->values[buffer] = values;
+    in->halves[buffer] = halves;
+}
+
+/* The expected values are worked out once, before there is a device. */
+static void draw_sample(output_sample *sample, const inputs *in, const plan *p, const plan_output *o)
+{
+    uint64_t elements = p->buffers[o->buffer].elements, m = p->size.m, n = p->size.n;
+    bool all = elements <= SAMPLED;
+    sample->count = all ? elements : SAMPLED;
+    sample->at = must_alloc(sample->count, sizeof *sample->at);
+    sample->expected = must_alloc(sample->count, sizeof *sample->expected);
+    for (uint64_t i = 0; i < sample->count; i++) {
+        uint64_t at = all ? i : mixed(STREAM_SAMPLE, i) % elements;
+        uint64_t row = o->transposed ? at % m : at / n, column = o->transposed ? at / m : at % n;
+        sample->at[i] = at;
+        sample->expected[i] = o->value(in, row, column);
     }
 }
 
-void fixture_make(fixture *f, const problem *size)
+void fixture_make(fixture *f, const plan *p)
 {
-    *f = (fixture){.size = *size};
-    fill(&f->x, &f->x_half, BUFFER_X, size->batch * size->k, 16);
-    fill(&f->wt, &f->wt_half, BUFFER_WT, size->features * size->k, 16);
-    fill(&f->bias, &f->bias_half, BUFFER_BIAS, size->features, 1024);
+    inputs *in = &f->in;
+    int w = find_buffer(p, "w");
+    *f = (fixture){.in = {.size = p->size}};
+    in->x = find_buffer(p, "x");
+    in->w = w != NONE ? w : find_buffer(p, "wt");
+    in->v = find_buffer(p, "v");
+    in->bias = find_buffer(p, "bias");
+    in->scale = find_buffer(p, "scale");
+    in->residual = find_buffer(p, "r");
+    in->hidden = must_alloc(p->size.m, sizeof *in->hidden);
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].fill)
+            fill(in, i, &p->buffers[i]);
+    for (int i = 0; i < p->n_outputs; i++)
+        draw_sample(&f->samples[i], in, p, &p->outputs[i]);
 }
 
-/* Rounds where the plan rounds: at the projection and at the sum. */
-static double reference(const fixture *f, uint64_t row, uint64_t column)
+uint64_t fixture_check(const fixture *f, const plan *p, int output, const uint16_t *y, const char *after)
 {
-    double sum = 0.0;
-    for (uint64_t i = 0; i < f->size.k; i++)
-        sum += f->x[row * f->size.k + i] * f->wt[column * f->size.k + i];
-    return rounded_to_half(rounded_to_half(sum) + f->bias[column]);
-}
-
-void fixture_check(const fixture *f, const uint16_t *y, const char *after)
-{
-    uint64_t elements = f->size.batch * f->size.features;
-    bool all = elements <= CHECKED_ELEMENTS;
-    uint64_t checked = all ? elements : CHECKED_ELEMENTS;
-    for (uint64_t i = 0; i < checked; i++) {
-        uint64_t at = all ? i : mixed(BUFFER_SAMPLE, i) % elements;
-        double expected = reference(f, at / f->size.features, at % f->size.features);
-        double actual = half_value(y[at]);
+    const output_sample *sample = &f->samples[output];
+    const char *name = p->buffers[p->outputs[output].buffer].name;
+    uint64_t inexact = 0;
+    for (uint64_t i = 0; i < sample->count; i++) {
+        double expected = sample->expected[i], actual = half_value(y[sample->at[i]]);
+        inexact += actual != expected;
         /* Written so that a NaN fails. */
         if (!(fabs(actual - expected) <= 2e-4 + 2e-3 * fabs(expected)))
-            fail("%s: wrong result at element %llu: expected %.9g, found %.9g", after, (unsigned long long)at,
-                 expected, actual);
+            fail("%s: wrong result at element %llu of %s: expected %.9g, found %.9g", after,
+                 (unsigned long long)sample->at[i], name, expected, actual);
     }
+    return inexact;
 }

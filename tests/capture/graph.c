@@ -60,23 +60,50 @@ static void keep_trace(int level, const char *function, const char *message)
     trace_out[strcspn(trace_out, "\r\n")] = '\0';
 }
 
-static void issue_logged(rig *r)
+static void issue_logged(rig *r, int step)
 {
-    trace_out = r->trace;
-    trace_bytes = sizeof r->trace;
+    matmul *mm = &r->calls[step];
+    trace_out = mm->trace;
+    trace_bytes = sizeof mm->trace;
     LT(cublasLtLoggerSetCallback(keep_trace));
     LT(cublasLtLoggerSetLevel(5));
-    rig_issue(r);
+    rig_issue_step(r, step);
     LT(cublasLtLoggerSetLevel(0));
-    if (!r->trace[0])
-        fputs("capture: warning: the library logged no Trace line for its call\n", stderr);
+    if (!mm->trace[0])
+        fprintf(stderr, "capture: %s: warning: the library logged no Trace line for the call of node %llu\n",
+                capturing, (unsigned long long)r->plan->steps[step].node);
 }
 
+/* Dependencies and edge data are asked for although only the graph is wanted: without room for them the call
+ * refuses programmatic edges. */
+static size_t nodes_so_far(rig *r)
+{
+    enum cudaStreamCaptureStatus status;
+    cudaGraph_t graph = NULL;
+    const cudaGraphNode_t *dependencies;
+    const cudaGraphEdgeData *edges;
+    size_t nodes = 0, count = 0;
+    CUDA(cudaStreamGetCaptureInfo(r->stream, &status, NULL, &graph, &dependencies, &edges, &count));
+    if (status != cudaStreamCaptureStatusActive || !graph)
+        fail("the stream is not being captured any more");
+    CUDA(cudaGraphGetNodes(graph, NULL, &nodes));
+    return nodes;
+}
+
+/* The nodes are counted after each step, so that it is known which step made which, whatever the library
+ * launches. */
 void graph_capture(plan_graph *g, rig *r)
 {
     *g = (plan_graph){0};
     CUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
-    issue_logged(r);
+    rig_issue_parameters(r);
+    for (int i = 0; i < r->plan->n_steps; i++) {
+        if (r->plan->steps[i].kind == STEP_MATMUL)
+            issue_logged(r, i);
+        else
+            rig_issue_step(r, i);
+        g->ends[i] = nodes_so_far(r);
+    }
     CUDA(cudaStreamEndCapture(r->stream, &g->graph));
     CUDA(cudaGraphInstantiate(&g->exec, g->graph, 0));
 }
@@ -103,9 +130,10 @@ static void read_copy(graph_node *out, cudaGraphNode_t node)
 {
     struct cudaMemcpy3DParms p;
     CUDA(cudaGraphMemcpyNodeGetParams(node, &p));
-    out->kind = p.kind == cudaMemcpyHostToDevice ? "host_to_device"
-                : p.kind == cudaMemcpyDefault    ? "default"
-                                                 : "other";
+    out->kind = p.kind == cudaMemcpyHostToDevice     ? "host_to_device"
+                : p.kind == cudaMemcpyDeviceToDevice ? "device_to_device"
+                : p.kind == cudaMemcpyDefault        ? "default"
+                                                     : "other";
     out->bytes =
         p.extent.width * (p.extent.height ? p.extent.height : 1) * (p.extent.depth ? p.extent.depth : 1);
 }
@@ -159,7 +187,7 @@ static void read_kernel(const driver_api *d, graph_node *out, cudaGraphNode_t no
         DRIVER(d->function_name(&name, f));
     if (!name || strlen(name) >= sizeof out->name)
         fail("a kernel's name is missing or has %zu characters or more", sizeof out->name);
-    strcpy(out->name, name);
+    memcpy(out->name, name, strlen(name) + 1);
     out->grid[0] = p.gridDimX, out->grid[1] = p.gridDimY, out->grid[2] = p.gridDimZ;
     out->block[0] = p.blockDimX, out->block[1] = p.blockDimY, out->block[2] = p.blockDimZ;
     out->dynamic_shared_bytes = p.sharedMemBytes;
@@ -182,28 +210,44 @@ static void read_node(const driver_api *d, graph_node *out, cudaGraphNode_t node
         fail("the graph holds a node of type %d, which this program cannot describe", (int)type);
 }
 
-/* The two generated kernels are both named k: the plan's order tells them apart. Whatever cuBLASLt launched
- * before them, one kernel or several, is the matrix call. */
-static void assign_plan_nodes(plan_graph *g)
+static bool fits(const graph_node *n, const plan_step *s)
 {
-    static const uint64_t from_the_end[] = {6, 4};
-    size_t seen = 0;
-    for (size_t i = g->count; i-- > 0;) {
-        graph_node *n = &g->nodes[i];
-        if (!n->is_kernel)
-            continue;
-        n->plan_node = seen < KERNELS ? from_the_end[seen] : 2;
-        if (seen < KERNELS && strcmp(n->name, "k") != 0)
-            fail("the graph should end with two kernels k, found %s", n->name);
-        seen++;
+    switch (s->kind) {
+    case STEP_MATMUL: /* whatever the library launches, kernels and fills */
+        return !n->is_kernel || strcmp(n->name, "k") != 0;
+    case STEP_KERNEL:
+        return n->is_kernel && strcmp(n->name, "k") == 0;
+    default:
+        return !n->is_kernel;
     }
-    g->kernels = seen;
-    if (seen <= KERNELS)
-        fail("the graph holds %zu kernels: at least one of the library and %d of ours were expected", seen,
-             KERNELS);
 }
 
-void graph_read(plan_graph *g)
+/* Generated kernels are all named k: the order of capture tells them apart. The chain holds the nodes in that
+ * order; a step of ours makes one node. */
+static void assign_plan_nodes(plan_graph *g, const plan *p)
+{
+    size_t at = 1; /* behind the parameters */
+    if (g->count == 0 || g->nodes[0].is_kernel)
+        fail("the graph should begin with the copy of the parameters");
+    for (int i = 0; i < p->n_steps; i++) {
+        const plan_step *s = &p->steps[i];
+        size_t made = g->ends[i] > at ? g->ends[i] - at : 0, kernels = 0;
+        for (size_t k = 0; k < made; k++, at++) {
+            if (at >= g->count || !fits(&g->nodes[at], s))
+                fail("the graph's node %zu is not what node %llu of the plan launches", at,
+                     (unsigned long long)s->node);
+            g->nodes[at].plan_node = s->node;
+            kernels += g->nodes[at].is_kernel;
+        }
+        if (s->kind == STEP_MATMUL ? kernels == 0 : made != 1)
+            fail("node %llu of the plan made %zu nodes of the graph", (unsigned long long)s->node, made);
+        g->kernels += kernels;
+    }
+    if (at != g->count)
+        fail("the graph holds %zu nodes, of which the plan's steps made %zu", g->count, at);
+}
+
+void graph_read(plan_graph *g, const plan *p)
 {
     driver_api driver;
     cudaGraphNode_t node;
@@ -220,5 +264,5 @@ void graph_read(plan_graph *g)
     } while (g->count < MAX_NODES && next_node(node, &node));
     if (g->count != nodes)
         fail("the graph is not one chain: %zu of its %zu nodes were reached", g->count, nodes);
-    assign_plan_nodes(g);
+    assign_plan_nodes(g, p);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Write kernels/NNN_name.json beside each kernels/NNN_name.cu of a workload: what `replay-gpu --compile` made of it, with which
-compiler, options and headers. The PTX beside it must be what comes out, or nothing is written.
+compiler, options and headers. The PTX beside it must be what comes out, or nothing is written; where there is none yet, it is written too.
+Records and PTX whose source is gone are removed.
 
 usage: kernel_record.py REPLAY_GPU WORKLOAD_DIR..."""
 import hashlib
@@ -37,13 +38,18 @@ def compile_one(worker, name, source):
 def main():
     worker = sys.argv[1]
     for folder in map(pathlib.Path, sys.argv[2:]):
+        for left in folder.glob("kernels/*"):
+            if not left.with_suffix(".cu").exists():
+                left.unlink()
         for cu in sorted(folder.glob("kernels/*.cu")):
             source = cu.read_bytes()
             relative = cu.relative_to(folder)
             answer, ptx = compile_one(worker, str(relative), source)
             if not answer["ok"]:
                 sys.exit(f"{cu}: {answer['log']}")
-            if ptx != cu.with_suffix(".ptx").read_bytes():
+            if not cu.with_suffix(".ptx").exists():
+                cu.with_suffix(".ptx").write_bytes(ptx)
+            elif ptx != cu.with_suffix(".ptx").read_bytes():
                 sys.exit(f"{cu.with_suffix('.ptx')}: expected the PTX that recompiling gives, found another")
             record = {
                 "format": "replay-kernel/0",

@@ -52,17 +52,17 @@ static char *compile(const char *path, size_t *bytes)
     return ptx;
 }
 
-static char *kernel_path(const char *workload, const char *name, const char *extension)
+static char *kernel_path(const char *folder, const char *name, const char *extension)
 {
     char *path;
-    if (asprintf(&path, "%s/kernels/%s.%s", workload, name, extension) < 0)
+    if (asprintf(&path, "%s/kernels/%s.%s", folder, name, extension) < 0)
         fail("out of memory");
     return path;
 }
 
-static char *compile_and_compare(const char *workload, const char *name)
+static char *compile_and_compare(const char *folder, const char *name)
 {
-    char *source_path = kernel_path(workload, name, "cu"), *ptx_path = kernel_path(workload, name, "ptx");
+    char *source_path = kernel_path(folder, name, "cu"), *ptx_path = kernel_path(folder, name, "ptx");
     size_t bytes, retained_bytes;
     char *ptx = compile(source_path, &bytes);
     char *retained = read_text(ptx_path, &retained_bytes);
@@ -74,16 +74,15 @@ static char *compile_and_compare(const char *workload, const char *name)
     return ptx;
 }
 
-void kernels_compile(kernel out[KERNELS], const char *workload)
+void kernels_compile(kernel out[MAX_KERNELS], const plan *p, const char *folder)
 {
-    static const char *const names[KERNELS] = {"000_cast", "001_add"};
-    for (int i = 0; i < KERNELS; i++)
-        out[i] = (kernel){.name = names[i], .ptx = compile_and_compare(workload, names[i])};
+    for (int i = 0; i < p->n_kernels; i++)
+        out[i] = (kernel){.name = p->kernels[i], .ptx = compile_and_compare(folder, p->kernels[i])};
 }
 
-void kernels_load(kernel kernels[KERNELS])
+void kernels_load(kernel kernels[MAX_KERNELS], const plan *p)
 {
-    for (int i = 0; i < KERNELS; i++) {
+    for (int i = 0; i < p->n_kernels; i++) {
         CUDA(cudaLibraryLoadData(&kernels[i].library, kernels[i].ptx, NULL, NULL, 0, NULL, NULL, 0));
         CUDA(cudaLibraryGetKernel(&kernels[i].entry, kernels[i].library, "k"));
     }

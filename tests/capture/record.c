@@ -12,9 +12,8 @@ static const struct {
 #include "capture-sources.inc" /* written by module.mk from the very files that were compiled */
 };
 
-static void write_producer(json *j)
+static void write_producer(json *j, const char *binary_sha256)
 {
-    char hex[HEX_DIGEST];
     json_open(j, "producer", '{');
     json_string(j, "program", SELF);
     json_open(j, "sources", '[');
@@ -25,22 +24,8 @@ static void write_producer(json *j)
         json_close(j, '}');
     }
     json_close(j, ']');
-    sha256_file("/proc/self/exe", hex);
-    json_string(j, "binary_sha256", hex);
+    json_string(j, "binary_sha256", binary_sha256);
     json_string(j, "compiler", __VERSION__);
-    json_close(j, '}');
-}
-
-static void write_original(json *j)
-{
-    json_open(j, "original", '{');
-    json_string(j, "project", "luminal-ai/luminal");
-    json_string(j, "commit", "77d3060f01dc9d6f649687cf16a651e3f288aa0c");
-    json_string(
-        j, "note",
-        "The frozen choice (descriptors, arena, launches) is the original's, as its document describes it. "
-        "This capture is a hand-run of that choice on another device by the program named under producer; it "
-        "is not the original's own run, and the generated sources are written after its description.");
     json_close(j, '}');
 }
 
@@ -121,12 +106,10 @@ static void lt_version(char *out, size_t bytes)
     snprintf(out, bytes, "%d.%d.%d", major, minor, patch);
 }
 
-static void write_libraries(json *j, uint32_t cupti_version)
+static void write_libraries(json *j, const loaded_library libraries[LIBRARIES], uint32_t cupti_version)
 {
-    loaded_library libraries[LIBRARIES];
     char versions[LIBRARIES][32];
     int runtime = 0;
-    find_libraries(libraries);
     CUDA(cudaRuntimeGetVersion(&runtime));
     snprintf(versions[0], sizeof versions[0], "%d.%d", runtime / 1000, runtime % 1000 / 10);
     lt_version(versions[1], sizeof versions[1]);
@@ -143,20 +126,16 @@ static void write_libraries(json *j, uint32_t cupti_version)
     json_close(j, ']');
 }
 
-static void write_files(json *j, const char *workload)
+static void write_files(json *j, const file_list *files)
 {
-    file_list files;
-    list_files(workload, &files);
     json_open(j, "files", '[');
-    for (size_t i = 0; i < files.count; i++) {
+    for (size_t i = 0; i < files->count; i++) {
         json_open(j, NULL, '{');
-        json_string(j, "path", files.items[i].path);
-        json_string(j, "sha256", files.items[i].sha256);
+        json_string(j, "path", files->items[i].path);
+        json_string(j, "sha256", files->items[i].sha256);
         json_close(j, '}');
-        free(files.items[i].path);
     }
     json_close(j, ']');
-    free(files.items);
 }
 
 static void write_range(json *j, const char *name, uint64_t offset, uint64_t bytes)
@@ -168,135 +147,44 @@ static void write_range(json *j, const char *name, uint64_t offset, uint64_t byt
     json_close(j, '}');
 }
 
-static void write_arena(json *j, const arena_table *t)
+/* The buffers outside the arena, as "x, w and y". */
+static void list_outside(char *out, size_t bytes, const plan *p)
 {
-    json_open(j, "arena", '{');
-    json_seen(j, SELF,
-              "formulas written out by hand for this plan; the run captured here used these offsets in one "
-              "allocation, with x, wt, bias and y allocated apart");
-    json_int(j, "slab_bytes", t->slab_bytes);
-    json_open(j, "ranges", '[');
-    write_range(j, "parameters", 0, PARAMETER_BYTES);
-    write_range(j, "p32", t->p32_offset, t->p32_bytes);
-    write_range(j, "workspace@2", t->workspace_offset, WORKSPACE_BYTES);
-    write_range(j, "p16", t->p16_offset, t->p16_bytes);
-    json_close(j, ']');
-    json_close(j, '}');
-}
-
-static uint64_t layout_value(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t which,
-                             size_t bytes)
-{
-    uint64_t value =
-        0; /* attributes of four bytes fill its low half: the library runs on little-endian hosts */
-    size_t written = 0;
-    LT(cublasLtMatrixLayoutGetAttribute(layout, which, &value, bytes, &written));
-    if (written != bytes)
-        fail("cublasLtMatrixLayoutGetAttribute gives %zu bytes of attribute %d, not %zu", written, (int)which,
-             bytes);
-    return value;
-}
-
-static const char *type_name(uint64_t type)
-{
-    if (type != CUDA_R_16F && type != CUDA_R_32F)
-        fail("cuBLASLt holds matrix or scale type %llu, which this plan does not use",
-             (unsigned long long)type);
-    return type == CUDA_R_16F ? "f16" : "f32";
-}
-
-static const char *order_name(uint64_t order)
-{
-    if (order != CUBLASLT_ORDER_COL && order != CUBLASLT_ORDER_ROW)
-        fail("cuBLASLt holds order %llu, which this plan does not use", (unsigned long long)order);
-    return order == CUBLASLT_ORDER_COL ? "col" : "row";
-}
-
-static void write_matrix(json *j, const char *key, cublasLtMatrixLayout_t layout)
-{
-    json_open(j, key, '{');
-    json_string(j, "type", type_name(layout_value(layout, CUBLASLT_MATRIX_LAYOUT_TYPE, 4)));
-    json_int(j, "rows", layout_value(layout, CUBLASLT_MATRIX_LAYOUT_ROWS, 8));
-    json_int(j, "cols", layout_value(layout, CUBLASLT_MATRIX_LAYOUT_COLS, 8));
-    json_int(j, "ld", layout_value(layout, CUBLASLT_MATRIX_LAYOUT_LD, 8));
-    json_string(j, "order", order_name(layout_value(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, 4)));
-    json_close(j, '}');
-}
-
-static uint32_t call_value(cublasLtMatmulDesc_t call, cublasLtMatmulDescAttributes_t which)
-{
-    uint32_t value = 0;
-    size_t written = 0;
-    LT(cublasLtMatmulDescGetAttribute(call, which, &value, sizeof value, &written));
-    if (written != sizeof value)
-        fail("cublasLtMatmulDescGetAttribute gives %zu bytes of attribute %d, not 4", written, (int)which);
-    return value;
-}
-
-static void write_call_fields(json *j, cublasLtMatmulDesc_t call)
-{
-    if (call_value(call, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE) != CUBLAS_COMPUTE_32F ||
-        call_value(call, CUBLASLT_MATMUL_DESC_EPILOGUE) != CUBLASLT_EPILOGUE_DEFAULT)
-        fail("cuBLASLt holds another compute type or epilogue than this plan's");
-    json_bool(j, "trans_a", call_value(call, CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T);
-    json_bool(j, "trans_b", call_value(call, CUBLASLT_MATMUL_DESC_TRANSB) == CUBLAS_OP_T);
-    json_string(j, "compute", "32f");
-    json_string(j, "scale", type_name(call_value(call, CUBLASLT_MATMUL_DESC_SCALE_TYPE)));
-    json_string(j, "epilogue", "default");
-}
-
-static void write_algorithm(json *j, const cublasLtMatmulAlgo_t *algorithm)
-{
-    static const struct {
-        const char *key;
-        cublasLtMatmulAlgoConfigAttributes_t attribute;
-        size_t bytes;
-    } fields[] = {
-        {"id", CUBLASLT_ALGO_CONFIG_ID, 4},
-        {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, 4},
-        {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, 4},
-        {"split_k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4},
-        {"reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4},
-        {"swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4},
-        {"custom_option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4},
-        {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2},
-        {"inner_shape", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2},
-    };
-    json_open(j, "algorithm", '{');
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        uint64_t value = 0; /* little-endian, as above */
-        size_t written = 0;
-        LT(cublasLtMatmulAlgoConfigGetAttribute(algorithm, fields[i].attribute, &value, fields[i].bytes,
-                                                &written));
-        if (written != fields[i].bytes)
-            fail("algorithm field %s has %zu bytes, not %zu", fields[i].key, written, fields[i].bytes);
-        json_int(j, fields[i].key, value);
+    int left = 0;
+    size_t at = 0;
+    for (int i = 0; i < p->n_buffers; i++)
+        left += !p->buffers[i].in_arena;
+    out[0] = '\0';
+    for (int i = 0; i < p->n_buffers; i++) {
+        if (p->buffers[i].in_arena)
+            continue;
+        left--;
+        int n = snprintf(out + at, bytes - at, "%s%s", p->buffers[i].name,
+                         left > 1    ? ", "
+                         : left == 1 ? " and "
+                                     : "");
+        if (n < 0 || (size_t)n >= bytes - at)
+            fail("the buffers' names are too long");
+        at += (size_t)n;
     }
-    json_close(j, '}');
 }
 
-static void write_calls(json *j, const rig *r)
+void arena_write(json *j, const plan *p)
 {
-    json_open(j, "calls", '[');
-    json_open(j, NULL, '{');
-    json_int(j, "node", 2);
-    json_seen(j, "cuBLASLt",
-              "descriptors and algorithm read back from the library's own objects by its GetAttribute "
-              "functions; the "
-              "one result of cublasLtMatmulAlgoGetHeuristic; trace by cublasLtLoggerSetCallback at level 5, "
-              "with the "
-              "time and process fields of the prefix left out");
-    write_matrix(j, "a", r->mm.a);
-    write_matrix(j, "b", r->mm.b);
-    write_matrix(j, "c", r->mm.c);
-    write_matrix(j, "d", r->mm.d);
-    write_call_fields(j, r->mm.call);
-    json_int(j, "workspace_bytes", WORKSPACE_BYTES);
-    write_algorithm(j, &r->mm.choice.algo);
-    json_int(j, "heuristic_workspace_bytes", r->mm.choice.workspaceSize);
-    json_string(j, "trace", r->trace);
-    json_close(j, '}');
+    char outside[256], how[512];
+    list_outside(outside, sizeof outside, p);
+    snprintf(how, sizeof how,
+             "formulas written out by hand for this plan; the run captured here used these offsets in one "
+             "allocation, with %s allocated apart",
+             outside);
+    json_open(j, "arena", '{');
+    json_seen(j, SELF, how);
+    json_int(j, "slab_bytes", p->slab_bytes);
+    json_open(j, "ranges", '[');
+    for (int i = 0; i < p->n_ranges; i++)
+        write_range(j, p->ranges[i].name, p->ranges[i].offset, p->ranges[i].bytes);
     json_close(j, ']');
+    json_close(j, '}');
 }
 
 static void write_kernel(json *j, const graph_node *n, uint64_t order)
@@ -390,6 +278,44 @@ void record_write_timings(FILE *out, const timing timings[SCOPES])
     json_close(&j, '}');
 }
 
+static void write_launch(json *j, const plan *p, const plan_step *s)
+{
+    json_open(j, NULL, '{');
+    json_int(j, "node", s->node);
+    json_string(j, "source", p->kernels[s->kernel]);
+    json_open(j, "arguments", '[');
+    for (int i = 0; i < s->n_arguments; i++)
+        json_string(j, NULL, p->buffers[s->arguments[i]].name);
+    json_close(j, ']');
+    json_dim3(j, "grid", (const uint64_t[]){(s->elements + BLOCK_THREADS - 1) / BLOCK_THREADS, 1, 1});
+    json_dim3(j, "block", (const uint64_t[]){BLOCK_THREADS, 1, 1});
+    json_close(j, '}');
+}
+
+void record_describe(FILE *out, const char *name, const rig *r)
+{
+    const plan *p = r->plan;
+    json j = {.out = out};
+    json_open(&j, NULL, '{');
+    json_string(&j, "workload", name);
+    arena_write(&j, p);
+    calls_write(&j, r, false);
+    json_open(&j, "launches", '[');
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].kind == STEP_KERNEL)
+            write_launch(&j, p, &p->steps[i]);
+    json_close(&j, ']');
+    json_close(&j, '}');
+}
+
+static bool all_traced(const rig *r)
+{
+    for (int i = 0; i < r->plan->n_steps; i++)
+        if (r->plan->steps[i].kind == STEP_MATMUL && !r->calls[i].trace[0])
+            return false;
+    return true;
+}
+
 void record_write(FILE *out, const capture_record *record)
 {
     json j = {.out = out};
@@ -397,19 +323,18 @@ void record_write(FILE *out, const capture_record *record)
     driver_release(release, sizeof release);
     json_open(&j, NULL, '{');
     json_string(&j, "format", "replay-capture/0");
-    json_string(&j, "workload",
-                strrchr(record->workload, '/') ? strrchr(record->workload, '/') + 1 : record->workload);
-    write_producer(&j);
-    write_original(&j);
+    json_string(&j, "workload", record->name);
+    write_producer(&j, record->binary_sha256);
+    original_write(&j, record->workload);
     write_device(&j);
     write_driver(&j, release);
-    write_libraries(&j, record->activity->cupti_version);
-    write_files(&j, record->workload);
-    write_arena(&j, &record->rig->table);
-    write_calls(&j, record->rig);
+    write_libraries(&j, record->libraries, record->activity->cupti_version);
+    write_files(&j, record->files);
+    arena_write(&j, record->plan);
+    calls_write(&j, record->rig, true);
     write_nodes(&j, record->graph, record->activity);
     json_timings(&j, record->timings);
-    published_write(&j, &record->rig->data.size);
-    not_observed_write(&j, release[0] != '\0', record->rig->trace[0] != '\0');
+    published_write(&j, record->workload, record->small);
+    not_observed_write(&j, record->workload, release[0] != '\0', all_traced(record->rig));
     json_close(&j, '}');
 }

@@ -3,53 +3,76 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t align256(uint64_t bytes)
+static uint64_t bytes_of(const plan_buffer *b)
 {
-    return (bytes + 255) / 256 * 256;
+    return b->elements * (b->type == F16 ? 2 : 4);
 }
 
-/* The worked table of this plan, as formulas: the projection in F16 takes the place of the workspace, which
- * is free again once the matrix call is over. */
-static arena_table arena_formulas(const problem *size)
+/* A NaN in every element, so that one that nobody writes is found. */
+enum { POISON = 0xff };
+
+static void place_buffer(rig *r, int i)
 {
-    arena_table t = {.p32_offset = 256};
-    t.p32_bytes = size->batch * size->features * 4;
-    t.workspace_offset = t.p32_offset + align256(t.p32_bytes);
-    t.p16_offset = t.workspace_offset;
-    t.p16_bytes = size->batch * size->features * 2;
-    t.slab_bytes = t.workspace_offset + WORKSPACE_BYTES;
-    if (t.p16_bytes > WORKSPACE_BYTES)
-        fail(
-            "the F16 projection is larger than the workspace whose place it takes: no formula for that here");
-    return t;
+    const plan_buffer *b = &r->plan->buffers[i];
+    if (b->in_arena)
+        r->buffers[i] = r->arena + b->offset;
+    else
+        CUDA(cudaMalloc(&r->buffers[i], bytes_of(b)));
+    if (r->data->in.halves[i])
+        CUDA(cudaMemcpy(r->buffers[i], r->data->in.halves[i], bytes_of(b), cudaMemcpyHostToDevice));
 }
 
-static void *uploaded(const uint16_t *data, uint64_t count)
-{
-    void *device;
-    CUDA(cudaMalloc(&device, count * sizeof *data));
-    CUDA(cudaMemcpy(device, data, count * sizeof *data, cudaMemcpyHostToDevice));
-    return device;
-}
-
-static cublasLtMatrixLayout_t layout(cudaDataType type, uint64_t rows, uint64_t cols, uint64_t ld,
-                                     cublasLtOrder_t order)
+static cublasLtMatrixLayout_t layout(const plan *p, const matrix *m)
 {
     cublasLtMatrixLayout_t out;
-    int32_t value = (int32_t)order;
-    LT(cublasLtMatrixLayoutCreate(&out, type, rows, cols, (int64_t)ld));
-    LT(cublasLtMatrixLayoutSetAttribute(out, CUBLASLT_MATRIX_LAYOUT_ORDER, &value, sizeof value));
+    int32_t order = m->by_rows ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
+    cudaDataType type = p->buffers[m->buffer].type == F16 ? CUDA_R_16F : CUDA_R_32F;
+    LT(cublasLtMatrixLayoutCreate(&out, type, m->rows, m->cols, (int64_t)(m->by_rows ? m->cols : m->rows)));
+    LT(cublasLtMatrixLayoutSetAttribute(out, CUBLASLT_MATRIX_LAYOUT_ORDER, &order, sizeof order));
     return out;
 }
 
-static void set_transpose(cublasLtMatmulDesc_t call, cublasLtMatmulDescAttributes_t which,
-                          cublasOperation_t op)
+static void set_call(cublasLtMatmulDesc_t call, cublasLtMatmulDescAttributes_t which, int32_t value)
 {
-    int32_t value = (int32_t)op;
     LT(cublasLtMatmulDescSetAttribute(call, which, &value, sizeof value));
 }
 
-static void choose_algorithm(matmul *mm)
+/* C is D's descriptor: the library wants one even where beta is 0. */
+static void describe_call(matmul *mm, const plan *p, const plan_step *s)
+{
+    LT(cublasLtMatmulDescCreate(&mm->call, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    set_call(mm->call, CUBLASLT_MATMUL_DESC_TRANSA, s->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set_call(mm->call, CUBLASLT_MATMUL_DESC_TRANSB, s->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+    if (s->relu)
+        set_call(mm->call, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_RELU);
+    if (s->bias != NONE)
+        set_call(mm->call, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    mm->a = layout(p, &s->a);
+    mm->b = layout(p, &s->b);
+    mm->c = layout(p, &s->d);
+    mm->d = layout(p, &s->d);
+}
+
+void rig_describe(rig *r, const plan *p)
+{
+    r->plan = p;
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].kind == STEP_MATMUL)
+            describe_call(&r->calls[i], p, &p->steps[i]);
+}
+
+/* The bias comes in the type of D, which is the library's default. */
+static void set_bias(rig *r, int step)
+{
+    const plan_step *s = &r->plan->steps[step];
+    if (s->bias == NONE)
+        return;
+    const void *bias = r->buffers[s->bias];
+    LT(cublasLtMatmulDescSetAttribute(r->calls[step].call, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+                                      sizeof bias));
+}
+
+static void choose_algorithm(rig *r, matmul *mm)
 {
     cublasLtMatmulPreference_t preference;
     uint64_t limit = WORKSPACE_BYTES;
@@ -57,7 +80,7 @@ static void choose_algorithm(matmul *mm)
     LT(cublasLtMatmulPreferenceCreate(&preference));
     LT(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit,
                                             sizeof limit));
-    LT(cublasLtMatmulAlgoGetHeuristic(mm->handle, mm->call, mm->a, mm->b, mm->c, mm->d, preference, 1,
+    LT(cublasLtMatmulAlgoGetHeuristic(r->handle, mm->call, mm->a, mm->b, mm->c, mm->d, preference, 1,
                                       &mm->choice, &found));
     if (found != 1)
         fail("cublasLtMatmulAlgoGetHeuristic has no algorithm for this call");
@@ -65,73 +88,101 @@ static void choose_algorithm(matmul *mm)
     LT(cublasLtMatmulPreferenceDestroy(preference));
 }
 
-/* D = wt . x^T = p^T. Its column-major bytes are p in row-major order, so nothing is transposed in memory. */
-static void matmul_init(matmul *mm, const problem *size)
+void rig_init(rig *r, const plan *p, const fixture *data, kernel kernels[MAX_KERNELS])
 {
-    LT(cublasLtCreate(&mm->handle));
-    LT(cublasLtMatmulDescCreate(&mm->call, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    set_transpose(mm->call, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_N);
-    set_transpose(mm->call, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_T);
-    mm->a = layout(CUDA_R_16F, size->features, size->k, size->k, CUBLASLT_ORDER_ROW);
-    mm->b = layout(CUDA_R_16F, size->batch, size->k, size->k, CUBLASLT_ORDER_ROW);
-    mm->c = layout(CUDA_R_32F, size->features, size->batch, size->features, CUBLASLT_ORDER_COL);
-    mm->d = layout(CUDA_R_32F, size->features, size->batch, size->features, CUBLASLT_ORDER_COL);
-    choose_algorithm(mm);
-}
-
-void rig_init(rig *r, const problem *size, kernel kernels[KERNELS])
-{
-    *r = (rig){.table = arena_formulas(size), .kernels = kernels};
-    fixture_make(&r->data, size);
+    *r = (rig){.data = data, .kernels = kernels};
+    rig_describe(r, p);
     CUDA(cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking));
-    r->x = uploaded(r->data.x_half, size->batch * size->k);
-    r->wt = uploaded(r->data.wt_half, size->features * size->k);
-    r->bias = uploaded(r->data.bias_half, size->features);
-    CUDA(cudaMalloc(&r->y, size->batch * size->features * 2));
-    CUDA(cudaMalloc((void **)&r->arena, r->table.slab_bytes));
-    CUDA(cudaMemset(r->arena, 0xff, r->table.slab_bytes));
+    CUDA(cudaMalloc((void **)&r->arena, p->slab_bytes));
+    CUDA(cudaMemset(r->arena, POISON, p->slab_bytes));
+    CUDA(cudaDeviceSynchronize()); /* before an input is laid into it */
+    for (int i = 0; i < p->n_buffers; i++)
+        place_buffer(r, i);
     CUDA(cudaHostAlloc((void **)&r->staging, PARAMETER_BYTES, cudaHostAllocDefault));
-    *r->staging = 0; /* the plan has no symbols, yet its parameters keep one slot */
-    matmul_init(&r->mm, size);
-    kernels_load(kernels);
+    *r->staging = 0; /* the plans have no symbols, yet their parameters keep one slot */
+    LT(cublasLtCreate(&r->handle));
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].kind == STEP_MATMUL) {
+            set_bias(r, i);
+            choose_algorithm(r, &r->calls[i]);
+        }
+    kernels_load(kernels, p);
     CUDA(cudaDeviceSynchronize());
 }
 
-static void launch(rig *r, const kernel *k, void **arguments)
+void rig_issue_parameters(rig *r)
 {
-    uint64_t elements = r->data.size.batch * r->data.size.features;
+    CUDA(cudaMemcpyAsync(r->arena, r->staging, PARAMETER_BYTES, cudaMemcpyHostToDevice, r->stream));
+}
+
+static void issue_matmul(rig *r, int step)
+{
+    const plan_step *s = &r->plan->steps[step];
+    const matmul *mm = &r->calls[step];
+    const float alpha = 1.0f, beta = s->accumulate ? 1.0f : 0.0f;
+    void *d = r->buffers[s->d.buffer];
+    LT(cublasLtMatmul(r->handle, mm->call, &alpha, r->buffers[s->a.buffer], mm->a, r->buffers[s->b.buffer],
+                      mm->b, &beta, d, mm->c, d, mm->d, &mm->choice.algo, r->arena + s->workspace_offset,
+                      WORKSPACE_BYTES, r->stream));
+}
+
+static void issue_kernel(rig *r, int step)
+{
+    const plan_step *s = &r->plan->steps[step];
+    void *parameters = r->arena, *arguments[MAX_ARGUMENTS + 1];
+    for (int i = 0; i < s->n_arguments; i++)
+        arguments[i] = &r->buffers[s->arguments[i]];
+    arguments[s->n_arguments] = &parameters;
     cudaLaunchConfig_t config = {
-        .gridDim = {(unsigned)((elements + BLOCK_THREADS - 1) / BLOCK_THREADS), 1, 1},
+        .gridDim = {(unsigned)((s->elements + BLOCK_THREADS - 1) / BLOCK_THREADS), 1, 1},
         .blockDim = {BLOCK_THREADS, 1, 1},
         .stream = r->stream};
-    CUDA(cudaLaunchKernelExC(&config, (const void *)k->entry, arguments));
+    CUDA(cudaLaunchKernelExC(&config, (const void *)r->kernels[s->kernel].entry, arguments));
+}
+
+void rig_issue_step(rig *r, int step)
+{
+    const plan_step *s = &r->plan->steps[step];
+    switch (s->kind) {
+    case STEP_MATMUL:
+        issue_matmul(r, step);
+        break;
+    case STEP_KERNEL:
+        issue_kernel(r, step);
+        break;
+    case STEP_COPY:
+        CUDA(cudaMemcpyAsync(r->buffers[s->to], r->buffers[s->from], bytes_of(&r->plan->buffers[s->to]),
+                             cudaMemcpyDeviceToDevice, r->stream));
+        break;
+    }
 }
 
 void rig_issue(rig *r)
 {
-    const float alpha = 1.0f, beta = 0.0f;
-    void *parameters = r->arena, *p32 = r->arena + r->table.p32_offset, *p16 = r->arena + r->table.p16_offset;
-    CUDA(cudaMemcpyAsync(parameters, r->staging, PARAMETER_BYTES, cudaMemcpyHostToDevice, r->stream));
-    LT(cublasLtMatmul(r->mm.handle, r->mm.call, &alpha, r->wt, r->mm.a, r->x, r->mm.b, &beta, p32, r->mm.c,
-                      p32, r->mm.d, &r->mm.choice.algo, r->arena + r->table.workspace_offset, WORKSPACE_BYTES,
-                      r->stream));
-    launch(r, &r->kernels[0], (void *[]){&p32, &p16, &parameters});
-    launch(r, &r->kernels[1], (void *[]){&p16, &r->bias, &r->y, &parameters});
+    rig_issue_parameters(r);
+    for (int i = 0; i < r->plan->n_steps; i++)
+        rig_issue_step(r, i);
 }
 
-/* All ones is a NaN, so an element that nobody writes is found. */
 void rig_poison(rig *r)
 {
-    CUDA(cudaMemsetAsync(r->y, 0xff, r->data.size.batch * r->data.size.features * 2, r->stream));
+    for (int i = 0; i < r->plan->n_outputs; i++) {
+        int b = r->plan->outputs[i].buffer;
+        CUDA(cudaMemsetAsync(r->buffers[b], POISON, bytes_of(&r->plan->buffers[b]), r->stream));
+    }
     CUDA(cudaStreamSynchronize(r->stream));
 }
 
 void rig_check(rig *r, const char *after)
 {
-    uint64_t elements = r->data.size.batch * r->data.size.features;
-    uint16_t *y = must_alloc(elements, sizeof *y);
     CUDA(cudaStreamSynchronize(r->stream));
-    CUDA(cudaMemcpy(y, r->y, elements * sizeof *y, cudaMemcpyDeviceToHost));
-    fixture_check(&r->data, y, after);
-    free(y);
+    for (int i = 0; i < r->plan->n_outputs; i++) {
+        int b = r->plan->outputs[i].buffer;
+        uint64_t elements = r->plan->buffers[b].elements;
+        uint16_t *y = must_alloc(elements, sizeof *y);
+        CUDA(cudaMemcpy(y, r->buffers[b], elements * sizeof *y, cudaMemcpyDeviceToHost));
+        r->inexact += fixture_check(r->data, r->plan, i, y, after);
+        r->checked += r->data->samples[i].count;
+        free(y);
+    }
 }

@@ -105,9 +105,8 @@ void timings_take(timing out[SCOPES], plan_graph *g, rig *r)
          graph_sync_block},
         {{.scope = "host_stream_launch_sync",
           .observer = "this program's host clock (CLOCK_MONOTONIC)",
-          .how =
-              PROTOCOL "each call issues the copy, the matrix call and both kernels on the stream and then "
-                       "synchronizes it; no profiler was initialised"},
+          .how = PROTOCOL "each call issues the parameter copy and the plan's steps on the stream and then "
+                          "synchronizes it; no profiler was initialised"},
          stream_sync_block},
         {{.scope = "device_events",
           .observer = "the device's event timestamps (cudaEventElapsedTime)",

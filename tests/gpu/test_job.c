@@ -85,8 +85,8 @@ static void rig_init(rig *r)
     r->inputs[1] = (job_input){1, part(r, 128, 64)};
     r->inputs[2] = (job_input){2, part(r, 200, 8)};
     r->output = (job_output){8, 0};
-    r->fixtures[0] = (job_fixture){"zero", 3, 1, r->inputs, &r->output};
-    r->fixtures[1] = (job_fixture){"random", 3, 1, r->inputs, &r->output};
+    r->fixtures[0] = (job_fixture){"zero", false, 3, 1, r->inputs, &r->output};
+    r->fixtures[1] = (job_fixture){"random", true, 3, 1, r->inputs, &r->output};
     r->jb = (job){
         .phase = JOB_TIMING,
         .arena_bytes = 2048,
@@ -180,6 +180,31 @@ Test(job, round_trip)
         cr_assert_eq(job_check_data(&e, jb, "data", span_of(r.data, DATA_BYTES)), RP_OK, "%s", e.msg);
         scratch_free(r.sc);
     }
+}
+
+Test(job, arguments_by_value)
+{
+    rig r;
+    rp_err e = {0};
+    job *jb;
+    rig_init(&r);
+    r.jb.steps[1].args[1] = -1;
+    r.jb.steps[1].values[1] = (job_value){4, 0xffffffff};
+    span first = render(&r, &r.jb);
+    cr_assert_eq(job_read(&e, &jb, r.sc, "job.json", first, DATA_BYTES), RP_OK, "%s: %s", e.where, e.msg);
+    cr_assert(jb->steps[1].args[1] == -1 && jb->steps[1].values[1].bytes == 4);
+    cr_assert_eq(jb->steps[1].values[1].bits, 0xffffffff);
+    span second = render(&r, jb);
+    cr_assert_eq(first.n, second.n);
+    cr_assert_arr_eq(first.p, second.p, first.n);
+    scratch_free(r.sc);
+}
+
+Test(job, refuses_values)
+{
+    REFUSED("/steps/1/args/1", r.steps[1].args[1] = -1; r.steps[1].values[1] = (job_value){3, 1});
+    REFUSED("/steps/1/args/1", r.steps[1].args[1] = -1; r.steps[1].values[1] = (job_value){4, UINT64_C(1) << 32});
+    REFUSED("/steps/1/args/1/bytes", r.steps[1].args[1] = -1; r.steps[1].values[1] = (job_value){9, 1});
 }
 
 Test(job, without_parameters_or_workspace)

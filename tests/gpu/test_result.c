@@ -14,6 +14,9 @@ typedef struct {
     uint64_t samples[2];
     result_clock clock;
     result_cubin cubin;
+    result_finding finding;
+    result_kernel kernel;
+    result_instruction instruction;
 } rig;
 
 static void rig_init(rig *g)
@@ -47,6 +50,10 @@ static void rig_init(rig *g)
     g->timing = (result_timing){"host_graph_launch_sync", 1099, 2, g->samples};
     g->clock = (result_clock){1980, 2619, 120000, 1, 33};
     g->cubin = (result_cubin){d, 22315, 4096, "k"};
+    g->finding = (result_finding){"race",         "random", "k", "y", 4, 17, {3, 0, 0}, {7, 1, 0}, -4, 2, 9,
+                                  "two writers"};
+    g->kernel = (result_kernel){"k", "ex2.approx.f32", "", 4};
+    g->instruction = (result_instruction){"k", "add.f32", 4, 1048576};
     g->r = (result){
         .job_sha256 = d,
         .phase = JOB_VALIDATE,
@@ -80,6 +87,12 @@ static void rig_init(rig *g)
         .timings = &g->timing,
         .clocks = &g->clock,
         .cubins = &g->cubin,
+        .n_findings = 1,
+        .n_kernels = 1,
+        .n_instructions = 1,
+        .findings = &g->finding,
+        .kernels = &g->kernel,
+        .instructions = &g->instruction,
     };
 }
 
@@ -129,6 +142,35 @@ static void refused_text(const char *from, const char *to, const char *where)
     cr_assert_eq(result_read(&e, &r, g.sc, "result.json", span_str(text)), RP_INVALID, "%s", to);
     cr_assert_eq(e.id, FIND_EVIDENCE_INVALID);
     cr_assert_str_eq(e.where, where, "%s", e.msg);
+    scratch_free(g.sc);
+}
+
+Test(result, what_only_the_emulator_has)
+{
+    rig g;
+    rp_err e = {0};
+    result *r;
+    rig_init(&g);
+    cr_assert_eq(result_read(&e, &r, g.sc, "result.json", render(&g, &g.r)), RP_OK, "%s", e.msg);
+    cr_assert(r->n_findings == 1 && r->n_kernels == 1 && r->n_instructions == 1 && !r->unavailable && !r->refused);
+    cr_assert_str_eq(r->findings[0].kind, "race");
+    cr_assert(r->findings[0].offset_bytes == -4 && r->findings[0].thread[1] == 1 && r->findings[0].count == 9);
+    cr_assert_str_eq(r->kernels[0].approximate, "ex2.approx.f32");
+    cr_assert_eq(r->instructions[0].count, 1048576);
+    cr_assert(!result_emulated(r));
+    r->device_name = result_emulator;
+    cr_assert(result_emulated(r));
+    g.r.n_findings = g.r.n_kernels = g.r.n_instructions = 0;
+    g.r.ok = false;
+    g.r.error = "unavailable on the emulator";
+    g.r.unavailable = g.r.refused = true;
+    span text = render(&g, &g.r);
+    cr_assert(!memmem(text.p, text.n, "findings", 8));
+    cr_assert_eq(result_read(&e, &r, g.sc, "result.json", text), RP_OK, "%s", e.msg);
+    cr_assert(r->unavailable && r->refused && !r->n_findings);
+    g.r.ok = true;
+    g.r.error = "";
+    cr_assert_eq(result_read(&e, &r, g.sc, "result.json", render(&g, &g.r)), RP_INVALID);
     scratch_free(g.sc);
 }
 

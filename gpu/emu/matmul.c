@@ -1,0 +1,218 @@
+#include "gpu/emu/matmul.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A block is computed in registers: ROWS x PANEL accumulators. B is packed into panels of PANEL columns, k rows each. */
+enum { ROWS = 4, LANES = 8, PANEL = 2 * LANES, MAX_THREADS = 256 };
+typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
+
+typedef struct {
+    const lt_call *call;
+    const matmul_operands *m;
+    float *a, *b;          /* a: rows x k; b: panels x k x PANEL, zero beyond n */
+    double *a64, *b64;     /* the same of F64, b: n x k */
+    uint64_t from, to;     /* rows of D */
+} work;
+
+static uint64_t at(const lt_matrix *x, uint64_t row, uint64_t col)
+{
+    return x->order == LT_ROW ? row * x->ld + col : col * x->ld + row;
+}
+
+static inline __attribute__((always_inline)) void block(float *out, const float *a, const float *b, uint64_t k)
+{
+    vec acc[ROWS][2] = {0};
+    for (uint64_t i = 0; i < k; i++) {
+        vec b0, b1;
+        memcpy(&b0, b + i * PANEL, sizeof b0);
+        memcpy(&b1, b + i * PANEL + LANES, sizeof b1);
+        for (unsigned r = 0; r < ROWS; r++) {
+            float x = a[r * k + i];
+            acc[r][0] += x * b0;
+            acc[r][1] += x * b1;
+        }
+    }
+    memcpy(out, acc, sizeof acc);
+}
+
+static void block_plain(float *out, const float *a, const float *b, uint64_t k)
+{
+    block(out, a, b, k);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static void block_avx2(float *out, const float *a, const float *b, uint64_t k)
+{
+    block(out, a, b, k);
+}
+#endif
+
+typedef void block_fn(float *, const float *, const float *, uint64_t);
+
+static block_fn *choose(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        return block_avx2;
+#endif
+    return block_plain;
+}
+
+static bool has_relu(lt_epilogue ep)
+{
+    return ep == LT_EPI_RELU || ep == LT_EPI_RELU_BIAS;
+}
+
+static void finish32(const work *w, uint64_t row, uint64_t col, float v)
+{
+    const lt_call *c = w->call;
+    if (c->beta_one)
+        v += (float)dtype_load(c->c.type, w->m->c, at(&c->c, row, col));
+    if (lt_epilogue_has_bias(c->epilogue))
+        v += (float)dtype_load(c->d.type, w->m->bias, row);
+    if (has_relu(c->epilogue) && v < 0)
+        v = 0;
+    dtype_store(c->d.type, w->m->d, at(&c->d, row, col), (double)v);
+}
+
+static void finish64(const work *w, uint64_t row, uint64_t col, double v)
+{
+    const lt_call *c = w->call;
+    if (c->beta_one)
+        v += dtype_load(c->c.type, w->m->c, at(&c->c, row, col));
+    if (lt_epilogue_has_bias(c->epilogue))
+        v += dtype_load(c->d.type, w->m->bias, row);
+    if (has_relu(c->epilogue) && v < 0)
+        v = 0;
+    dtype_store(c->d.type, w->m->d, at(&c->d, row, col), v);
+}
+
+static void *rows32(void *ctx)
+{
+    const work *w = ctx;
+    const lt_call *c = w->call;
+    block_fn *fn = choose();
+    float out[ROWS * PANEL];
+    for (uint64_t row = w->from; row < w->to; row += ROWS)
+        for (uint64_t p = 0; p < (c->n + PANEL - 1) / PANEL; p++) {
+            fn(out, w->a + row * c->k, w->b + p * PANEL * c->k, c->k);
+            for (uint64_t r = row; r < row + ROWS && r < w->to; r++)
+                for (uint64_t col = p * PANEL; col < (p + 1) * PANEL && col < c->n; col++)
+                    finish32(w, r, col, out[(r - row) * PANEL + col % PANEL]);
+        }
+    return NULL;
+}
+
+static void *rows64(void *ctx)
+{
+    const work *w = ctx;
+    const lt_call *c = w->call;
+    for (uint64_t row = w->from; row < w->to; row++)
+        for (uint64_t col = 0; col < c->n; col++) {
+            double acc = 0;
+            for (uint64_t i = 0; i < c->k; i++)
+                acc += w->a64[row * c->k + i] * w->b64[col * c->k + i];
+            finish64(w, row, col, acc);
+        }
+    return NULL;
+}
+
+static double element_a(const work *w, uint64_t row, uint64_t i)
+{
+    const lt_call *c = w->call;
+    return dtype_load(c->a.type, w->m->a, c->trans_a ? at(&c->a, i, row) : at(&c->a, row, i));
+}
+
+static double element_b(const work *w, uint64_t i, uint64_t col)
+{
+    const lt_call *c = w->call;
+    return dtype_load(c->b.type, w->m->b, c->trans_b ? at(&c->b, col, i) : at(&c->b, i, col));
+}
+
+/* A piece of A and of B, so that the threads share this too. The extra rows of A, up to a whole block, stay 0. */
+static void *pack32(void *ctx)
+{
+    const work *w = ctx;
+    const lt_call *c = w->call;
+    for (uint64_t row = w->from; row < w->to && row < c->m; row++)
+        for (uint64_t i = 0; i < c->k; i++)
+            w->a[row * c->k + i] = (float)element_a(w, row, i);
+    uint64_t share = (c->k * w->to + c->m - 1) / c->m, from = (c->k * w->from + c->m - 1) / c->m;
+    for (uint64_t i = from; i < share && i < c->k; i++)
+        for (uint64_t col = 0; col < c->n; col++)
+            w->b[(col / PANEL * c->k + i) * PANEL + col % PANEL] = (float)element_b(w, i, col);
+    return NULL;
+}
+
+static void share_rows(const work *whole, unsigned threads, void *(*fn)(void *))
+{
+    work part[MAX_THREADS];
+    pthread_t id[MAX_THREADS];
+    bool started[MAX_THREADS] = {false};
+    uint64_t m = whole->call->m, blocks = (m + ROWS - 1) / ROWS;
+    if (threads > MAX_THREADS)
+        threads = MAX_THREADS;
+    if (threads > blocks)
+        threads = (unsigned)blocks;
+    for (unsigned t = 0; t < threads; t++) {
+        part[t] = *whole;
+        part[t].from = blocks * t / threads * ROWS;
+        part[t].to = blocks * (t + 1) / threads * ROWS;
+        if (part[t].to > m)
+            part[t].to = m;
+    }
+    for (unsigned t = 1; t < threads; t++)
+        started[t] = pthread_create(&id[t], NULL, fn, &part[t]) == 0;
+    fn(&part[0]);
+    for (unsigned t = 1; t < threads; t++) {
+        if (started[t])
+            pthread_join(id[t], NULL);
+        else
+            fn(&part[t]);
+    }
+}
+
+static void *zeroed(uint64_t a, uint64_t b, size_t size)
+{
+    uint64_t n;
+    if (__builtin_mul_overflow(a, b, &n) || n > SIZE_MAX / size / 2)
+        return NULL;
+    return calloc((size_t)n + 1, size);
+}
+
+rp_code matmul_run(rp_err *e, const lt_call *call, const matmul_operands *m, unsigned threads)
+{
+    work w = {.call = call, .m = m};
+    uint64_t rows, columns;
+    if (__builtin_add_overflow(call->m, ROWS - 1, &rows) || __builtin_add_overflow(call->n, PANEL - 1, &columns))
+        return err_nomem(e);
+    if (call->a.type == DT_F64) {
+        w.a64 = zeroed(call->m, call->k, sizeof *w.a64);
+        w.b64 = zeroed(call->n, call->k, sizeof *w.b64);
+        if (!w.a64 || !w.b64)
+            err_nomem(e);
+        for (uint64_t i = 0; !e->code && i < call->k; i++) {
+            for (uint64_t r = 0; r < call->m; r++)
+                w.a64[r * call->k + i] = element_a(&w, r, i);
+            for (uint64_t c = 0; c < call->n; c++)
+                w.b64[c * call->k + i] = element_b(&w, i, c);
+        }
+        if (!e->code)
+            share_rows(&w, threads, rows64);
+    } else {
+        w.a = zeroed(rows / ROWS * ROWS, call->k, sizeof *w.a);
+        w.b = zeroed(columns / PANEL * PANEL, call->k, sizeof *w.b);
+        if (!w.a || !w.b) {
+            err_nomem(e);
+        } else {
+            share_rows(&w, threads, pack32);
+            share_rows(&w, threads, rows32);
+        }
+    }
+    free(w.a);
+    free(w.b);
+    free(w.a64);
+    free(w.b64);
+    return e->code;
+}

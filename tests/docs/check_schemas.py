@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""The JSON Schemas of docs/schemas against real documents: the shipped workloads', those of retained evidence, and what the
+commands print now. Without the jsonschema module it says so and passes.
+
+    tests/docs/check_schemas.py BUILD [EVIDENCE...]     EVIDENCE defaults to artifacts/evidence/*
+"""
+import copy
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+except ImportError:
+    print("skipped: no jsonschema module for this python3")
+    sys.exit(0)
+
+TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+SCHEMAS = os.path.join(TOP, "docs/schemas")
+# Objects that the readers leave open: the capture's own account, and free annotations.
+OPEN = {"capture", "free"}
+
+validators, faults, counts = {}, [], {}
+
+
+def fault(text):
+    faults.append(text)
+
+
+def once(pairs):
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return out
+
+
+def parse(text):
+    return json.loads(text, object_pairs_hook=once)
+
+
+def closed(schema, node, where):
+    """Every object says which keys it has, and that there are no others."""
+    if isinstance(node, list):
+        for i, x in enumerate(node):
+            closed(schema, x, "%s/%d" % (where, i))
+    elif isinstance(node, dict):
+        if "properties" in node and node.get("additionalProperties") is not False and schema not in OPEN:
+            if not where.endswith("oneOf") and "type" in node:
+                fault("%s: %s: an open object" % (schema, where))
+        for k, v in node.items():
+            closed(schema, v, where + "/" + k)
+
+
+def load():
+    for path in sorted(glob.glob(SCHEMAS + "/*.schema.json")):
+        name = os.path.basename(path)[: -len(".schema.json")]
+        with open(path, encoding="utf-8") as f:
+            schema = parse(f.read())
+        Draft202012Validator.check_schema(schema)
+        if schema["$id"] != "https://replay.invalid/schemas/%s.schema.json" % name:
+            fault("%s: its $id names another file" % name)
+        closed(name, schema, "")
+        validators[name] = Draft202012Validator(schema)
+
+
+def check(name, text, shown):
+    counts[name] = counts.get(name, 0) + 1
+    try:
+        doc = parse(text)
+    except ValueError as e:
+        fault("%s: not JSON: %s" % (shown, e))
+        return
+    error = best_match(validators[name].iter_errors(doc))
+    if error:
+        fault("%s: %s: /%s: %s" % (shown, name, "/".join(map(str, error.absolute_path)), error.message[:300]))
+        return
+    # A key that no format has is refused, so the schema refuses it too.
+    if isinstance(doc, dict) and name != "probe":
+        doc = copy.copy(doc)
+        doc["no_such_key"] = 1
+        if validators[name].is_valid(doc):
+            fault("%s: %s: accepts a key that the format does not have" % (shown, name))
+
+
+def check_file(name, path):
+    with open(path, encoding="utf-8") as f:
+        check(name, f.read(), os.path.relpath(path, TOP))
+
+
+def check_documents(folder):
+    """The documents of a bundle, in a folder."""
+    one = {"capture.json": "capture", "reference.json": "reference", "contract.json": "contract", "manifest.json": "manifest",
+           "plan/plan.json": "plan", "plan/arena.json": "arena", "plan/resolved_calls.json": "calls"}
+    for path, name in one.items():
+        full = os.path.join(folder, path)
+        if os.path.exists(full):
+            check_file(name, full)
+        elif path not in ("manifest.json", "capture.json"):
+            fault("%s: absent" % os.path.relpath(full, TOP))
+    with open(os.path.join(folder, "plan/plan.json"), encoding="utf-8") as f:
+        renderer = json.load(f)["policy"]["renderer"]
+    if renderer == "luminal-text/1":
+        check_file("typed_ops", os.path.join(folder, "plan/typed_ops.json"))
+    for path in sorted(glob.glob(folder + "/kernels/*.json")):
+        check_file("kernel", path)
+    for path in sorted(glob.glob(folder + "/fixtures/*.json")):
+        check_file("recipe", path)
+
+
+def check_evidence(folder):
+    if not os.path.exists(folder + "/evidence.json"):
+        fault("%s: no evidence of a run" % folder)
+        return
+    check_documents(folder + "/bundle")
+    for name in ("evidence", "environment", "plan_signature"):
+        check_file(name, "%s/%s.json" % (folder, name))
+    for phase in sorted(glob.glob(folder + "/phases/*/")):
+        for name in ("job", "result", "observed_signature", "instructions"):
+            if os.path.exists(phase + name + ".json"):
+                check_file(name, phase + name + ".json")
+
+
+def live(name, exits, argv, gpu=False):
+    env = dict(os.environ)
+    if not gpu:
+        env["REPLAY_GPU"] = "/nonexistent/replay-gpu"
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, check=False)
+    shown = "replay " + " ".join(argv[1:])
+    if done.returncode not in exits:
+        fault("%s: exit %d" % (shown, done.returncode))
+    check(name, done.stdout.decode("utf-8"), shown)
+    return done.stdout
+
+
+def live_compile(worker, tmp):
+    """The worker's compile mode, which needs NVRTC and no GPU."""
+    request = {"format": "replay-compile/0", "name": "k.cu", "options": [], "trusted": False}
+    with open(tmp + "/request", "w", encoding="utf-8") as f:
+        json.dump(request, f)
+    with open(tmp + "/k.cu", "w", encoding="utf-8") as f:
+        f.write('extern "C" __global__ void k(float *p) { p[threadIdx.x] = 1.0f; }\n')
+    check_file("compile", tmp + "/request")
+    line = 'exec "$0" --compile 3<request 4<k.cu 5>answer 6>ptx'
+    done = subprocess.run(["sh", "-c", line, worker], cwd=tmp, stderr=subprocess.DEVNULL, check=False)
+    if done.returncode == 0:
+        check_file("compiled", tmp + "/answer")
+    elif done.returncode != 4:
+        fault("replay-gpu --compile: exit %d" % done.returncode)
+
+
+def check_commands(build, evidence):
+    replay = os.path.join(build, "replay")
+    with tempfile.TemporaryDirectory() as tmp:
+        workload = os.path.join(TOP, "artifacts/workloads/weight_view.small")
+        bundle = os.path.join(tmp, "small.tar.zst")
+        live("packed", [0], [replay, "pack", workload, "-o", bundle, "--json"])
+        live("manifest", [0], [replay, "inspect", bundle, "--json"])
+        live("verdict", [0], [replay, "verify", bundle, bundle, "--json"])
+        live("verdict", [0], [replay, "verify", bundle, "--quick", "--capture", workload + "/capture.json", "--json"])
+        live("verdict", [1], [replay, "verify", bundle, "--quick", "--root", "sha256:" + 64 * "0", "--json"])
+        live("resolved", [0], [replay, "resolve", bundle, "--cpu-only", "--json"])
+        live("run", [4], [replay, "run", bundle, "--out", tmp + "/none", "--json"])
+        live("comparison", [0], [replay, "compare", bundle, bundle, "--json"])
+        live("error", [3], [replay, "verify", tmp + "/absent", "--json"])
+        live("version", [0], [replay, "version", "--json"])
+        if os.path.exists(replay + "-gpu"):
+            live("version", [0], [replay, "version", "--json"], gpu=True)
+            live("probe", [0, 4], [replay + "-gpu", "--probe"], gpu=True)
+            live_compile(os.path.abspath(replay + "-gpu"), tmp)
+        if evidence and os.path.exists(evidence[0] + "/evidence.json"):
+            live("audit", [0], [replay, "audit", evidence[0], "--json"])
+            live("comparison", [0], [replay, "compare", evidence[0], evidence[0], "--json"])
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    evidence = sys.argv[2:] or sorted(glob.glob(TOP + "/artifacts/evidence/*/"))
+    load()
+    for folder in sorted(glob.glob(TOP + "/artifacts/workloads/*/")):
+        check_documents(folder.rstrip("/"))
+    for folder in evidence:
+        check_evidence(folder.rstrip("/"))
+    check_commands(sys.argv[1], evidence)
+    for text in faults:
+        print(text)
+    unused = sorted(set(validators) - set(counts))
+    print("%d documents, %d schemas, %d folders of evidence, %d faults%s"
+          % (sum(counts.values()), len(validators), len(evidence), len(faults), "; not met: " + ", ".join(unused) if unused else ""))
+    sys.exit(1 if faults else 0)
+
+
+main()
