@@ -45,7 +45,8 @@ fuzzers := $(fuzz_names:%=$(B)/tests/fuzz-%)
 benches := $(bench_names:%=$(B)/tests/bench-%)
 bundles := $(workloads:%=$(B)/bundles/%.tar.zst)
 fuzz_obj := $(call obj,$(wildcard tests/fuzz/*.c))
-objects := $(call obj,$(lib_src) replay/main.c $(test_src) tests/fake_worker.c $(bench_names:%=tests/bench/%.c)) $(fuzz_obj)
+objects := $(call obj,$(lib_src) replay/main.c $(test_src) tests/fake_worker.c tests/interop/read_safetensors.c $(wildcard tests/hostile/*.c) \
+	$(bench_names:%=tests/bench/%.c)) $(fuzz_obj)
 cuda_objects := $(call obj,$(gpu_src) $(capture_src))
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $@ &&)
 link = $(call say,LD) $(CC) $(CFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LDFLAGS)
@@ -70,6 +71,11 @@ check: check-programs bundles ## unit tests, fuzz corpora, command line; no GPU 
 check-long: check-programs bundles ptx-check ## check, its slow variants, and the comparisons with NumPy
 	@REPLAY_FULL=1 tests/check.sh $(B) $(B)/bundles
 	$(PYTHON) tests/verify/check_numpy.py
+	@MAKE='$(MAKE)' tests/fma_roots.sh $(B)
+
+check-interop: $(B)/replay $(B)/tests/read-safetensors bundles ## envelopes, statements, JSON and safetensors against the Python packages of those formats
+	@tests/packages.sh interop
+	build/interop/bin/python tests/interop/check_interop.py $(B) $(B)/bundles
 
 check-gpu: all bundles ## every bundle run, audited and compared on a GPU; skipped where there is none
 	@tests/check_gpu.sh $(B)
@@ -111,7 +117,7 @@ help: ## this list
 format_src = $(sort $(wildcard $(addsuffix /*.[ch],$(rooms) gpu/cuda tests tests/bench tests/capture tests/fuzz \
 	$(addprefix tests/,$(rooms)))))
 
-check-programs: $(B)/replay $(if $(CUDA_INC),$(B)/replay-gpu) $(B)/tests/unit $(B)/tests/fake-worker $(corpora)
+check-programs: $(B)/replay $(if $(CUDA_INC),$(B)/replay-gpu) $(B)/tests/unit $(B)/tests/fake-worker $(B)/tests/hostile $(corpora)
 objects: $(objects) $(if $(CUDA_INC),$(cuda_objects))
 
 fuzz-run: $(fuzzers)
@@ -134,6 +140,15 @@ $(B)/tests/unit: $(call obj,$(test_src)) $(lib)
 	$(link) -lcriterion $(LIBS)
 
 $(B)/tests/fake-worker: $(call obj,tests/fake_worker.c) $(lib)
+	@mkdir -p $(@D)
+	$(link) $(LIBS)
+
+# The generator of broken bundles: plain C, but what makes bundles for tests speaks Criterion.
+$(B)/tests/hostile: $(call obj,$(wildcard tests/hostile/*.c) tests/support.c) $(lib)
+	@mkdir -p $(@D)
+	$(link) -lcriterion $(LIBS)
+
+$(B)/tests/read-safetensors: $(call obj,tests/interop/read_safetensors.c) $(lib)
 	@mkdir -p $(@D)
 	$(link) $(LIBS)
 
@@ -175,7 +190,7 @@ $(B)/revision: FORCE
 	@$(call note,'$(revision)')
 
 FORCE:
-.PHONY: FORCE all asan bench bundles capture check check-gpu check-long check-programs clean demo format format-check fuzz \
+.PHONY: FORCE all asan bench bundles capture check check-gpu check-interop check-long check-programs clean demo format format-check fuzz \
 	fuzz-run help lint objects ptx-check test-one
 
 -include $(patsubst %.o,%.d,$(objects) $(cuda_objects))

@@ -27,7 +27,7 @@ static void total(findings *fs, const char *file, const char *key, uint64_t expe
     snprintf(where, sizeof where, "/%s", key);
     snprintf(e, sizeof e, "%llu", (unsigned long long)expected);
     snprintf(a, sizeof a, "%llu", (unsigned long long)actual);
-    findings_add(fs, FIND_ARENA_PEAK, file, where, e, a, "expected %s %s as rebuilt, found %s", key, e, a);
+    findings_add(fs, FIND_ARENA_PEAK, file, where, e, a, "expected %s %s, found %s", key, e, a);
 }
 
 void arena_compare(findings *fs, const arena_layout *rebuilt, const arena_layout *recorded, const char *file)
@@ -59,21 +59,43 @@ static bool touches_range(const plan *p, const arena_range *r, uint64_t node)
     return r->kind == RANGE_BUFFER && (node_launches(n) || n->op == NODE_OUTPUT) && node_touches(n, r->buffer);
 }
 
-/* Paths from every toucher of the earlier tenant to every toucher of the later. */
-static void check_reuse(findings *fs, const plan *p, const plan_reach *reach, const arena_range *early, const arena_range *late,
-                        const char *file, const char *where)
+/* The nodes that touch a range, listed once: pairs of ranges are many, touches are few. */
+typedef struct {
+    uint64_t n, *nodes;
+} touchers;
+
+static touchers *list_touchers(scratch *sc, const arena_layout *l, const plan *p)
 {
-    for (uint64_t i = 0; i < p->n_nodes; i++)
-        for (uint64_t j = 0; touches_range(p, early, i) && j < p->n_nodes; j++)
-            if (touches_range(p, late, j) && !plan_reaches(reach, i, j)) {
+    touchers *t = scratch_array(sc, l->n, sizeof *t);
+    for (uint64_t r = 0; t && r < l->n; r++) {
+        uint64_t n = 0;
+        for (uint64_t i = 0; i < p->n_nodes; i++)
+            n += touches_range(p, &l->ranges[r], i);
+        t[r].nodes = scratch_array(sc, n, sizeof *t[r].nodes);
+        for (uint64_t i = 0; t[r].nodes && i < p->n_nodes; i++)
+            if (touches_range(p, &l->ranges[r], i))
+                t[r].nodes[t[r].n++] = i;
+        if (!t[r].nodes)
+            return NULL;
+    }
+    return t;
+}
+
+/* Paths from every toucher of the earlier tenant to every toucher of the later. */
+static void check_reuse(findings *fs, const plan_reach *reach, const touchers *early, const touchers *late, const char *early_name,
+                        const char *late_name, const char *file, const char *where)
+{
+    for (uint64_t i = 0; i < early->n; i++)
+        for (uint64_t j = 0; j < late->n; j++)
+            if (!plan_reaches(reach, early->nodes[i], late->nodes[j])) {
                 findings_add(fs, FIND_ARENA_REUSE, file, where, NULL, NULL,
                              "expected node %llu, which uses %s, to be ordered by edges before node %llu, which reuses its bytes for %s",
-                             (unsigned long long)i, early->name, (unsigned long long)j, late->name);
+                             (unsigned long long)early->nodes[i], early_name, (unsigned long long)late->nodes[j], late_name);
                 return;
             }
 }
 
-static void check_pair(findings *fs, arena_counts *c, const arena_layout *l, uint64_t i, uint64_t j, const plan *p,
+static void check_pair(findings *fs, arena_counts *c, const arena_layout *l, uint64_t i, uint64_t j, const touchers *t,
                        const plan_reach *reach, const char *file)
 {
     const arena_range *a = &l->ranges[i], *b = &l->ranges[j];
@@ -91,8 +113,21 @@ static void check_pair(findings *fs, arena_counts *c, const arena_layout *l, uin
         return;
     }
     c->reused++;
-    bool a_first = a->first_step <= b->first_step;
-    check_reuse(fs, p, reach, a_first ? a : b, a_first ? b : a, file, range_at(w, j));
+    uint64_t early = a->first_step <= b->first_step ? i : j, late = early == i ? j : i;
+    check_reuse(fs, reach, &t[early], &t[late], l->ranges[early].name, l->ranges[late].name, file, range_at(w, j));
+}
+
+void arena_check_peak(findings *fs, const arena_layout *l, uint64_t n_steps, const char *file)
+{
+    uint64_t peak = 0;
+    for (uint64_t s = 0; s < n_steps; s++) {
+        uint64_t live = 0;
+        for (uint64_t i = 0; i < l->n; i++)
+            if (s >= l->ranges[i].first_step && s < l->ranges[i].end_step && !ck_add_u64(live, l->ranges[i].reserved_bytes, &live))
+                live = UINT64_MAX;
+        peak = live > peak ? live : peak;
+    }
+    total(fs, file, "peak_live_bytes", peak, l->peak_live_bytes);
 }
 
 rp_code arena_validate(rp_err *e, findings *fs, arena_counts *out, const arena_layout *l, const plan *p, const plan_reach *reach,
@@ -101,6 +136,9 @@ rp_code arena_validate(rp_err *e, findings *fs, arena_counts *out, const arena_l
     char w[48];
     bool fits = true;
     arena_counts c = {0};
+    const touchers *t = list_touchers(fs->sc, l, p);
+    if (!t)
+        return err_nomem(e);
     for (uint64_t i = 0; i < l->n; i++) {
         const arena_range *r = &l->ranges[i];
         if (!ck_inside(r->offset_bytes, r->reserved_bytes, l->slab_bytes)) {
@@ -116,7 +154,7 @@ rp_code arena_validate(rp_err *e, findings *fs, arena_counts *out, const arena_l
     /* Sums of offsets and sizes are safe only once all lie inside the slab. */
     for (uint64_t j = 0; fits && j < l->n; j++)
         for (uint64_t i = 0; i < j; i++)
-            check_pair(fs, &c, l, i, j, p, reach, file);
+            check_pair(fs, &c, l, i, j, t, reach, file);
     *out = c;
     return fs->nomem ? err_nomem(e) : RP_OK;
 }

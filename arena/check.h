@@ -9,6 +9,9 @@
  * arena.peak) in `file`. */
 void arena_compare(findings *fs, const arena_layout *rebuilt, const arena_layout *recorded, const char *file);
 
+/* The recorded peak_live_bytes against the most that the recorded ranges reserve at any one step (policy given). */
+void arena_check_peak(findings *fs, const arena_layout *l, uint64_t n_steps, const char *file);
+
 typedef struct {
     uint64_t pairs, reused; /* pairs of ranges looked at; pairs that share bytes at different times */
 } arena_counts;

@@ -27,10 +27,11 @@ typedef struct {
 } frame;
 
 /* A decoder with room for one compressed frame: one a thread. */
-typedef struct {
+struct frames_decoder {
     zs_dec *z;
     uint8_t *packed;
-} decoder;
+};
+typedef frames_decoder decoder;
 
 typedef enum { SLOT_FREE, SLOT_TAKEN, SLOT_READY } slot_state;
 
@@ -360,6 +361,58 @@ static rp_code decode_cached(rp_err *e, frames *f, size_t i)
     if (decode(e, f, &f->d, &f->v[i], f->cache))
         return e->code;
     f->cached = i;
+    return RP_OK;
+}
+
+bool frames_independent(const frames *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (!is_whole(&f->v[i]) || !f->v[i].content)
+            return false;
+    return !f->fault.code;
+}
+
+void frames_place(const frames *f, size_t i, uint64_t *at, size_t *bytes)
+{
+    *at = f->v[i].content_at;
+    *bytes = (size_t)f->v[i].content;
+}
+
+void frames_largest(const frames *f, size_t *content, size_t *packed)
+{
+    *content = f->max_content;
+    *packed = f->max_bytes;
+}
+
+frames_decoder *frames_decoder_new(void)
+{
+    frames_decoder *d = calloc(1, sizeof *d);
+    if (d && !(d->z = zs_dec_new())) {
+        free(d);
+        d = NULL;
+    }
+    return d;
+}
+
+void frames_decoder_free(frames_decoder *d)
+{
+    if (!d)
+        return;
+    zs_dec_free(d->z);
+    free(d->packed);
+    free(d);
+}
+
+rp_code frames_decode(rp_err *e, frames *f, frames_decoder *d, size_t i, void *out)
+{
+    return decode(e, f, d ? d : &f->d, &f->v[i], out);
+}
+
+rp_code frames_lend(rp_err *e, frames *f, size_t i, span *content)
+{
+    if (decode_cached(e, f, i))
+        return e->code;
+    *content = span_of(f->cache, (size_t)f->v[i].content);
     return RP_OK;
 }
 

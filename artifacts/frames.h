@@ -35,6 +35,21 @@ RP_MUST rp_code frames_fault(rp_err *e, const frames *f);
  * RP_INVALID. */
 RP_MUST rp_code frames_read(rp_err *e, frames *f, uint64_t at, void *out, size_t n, size_t *got);
 
+/* Whether every frame decodes by itself, from any thread, and nothing is wrong with any header. The functions below
+ * are for such archives. */
+bool frames_independent(const frames *f);
+/* Where the content of frame i lies, and its length, 1 or more; and the most bytes of any, decoded and packed. */
+void frames_place(const frames *f, size_t i, uint64_t *at, size_t *bytes);
+void frames_largest(const frames *f, size_t *content, size_t *packed);
+/* What one thread decodes with; NULL when out of memory. */
+typedef struct frames_decoder frames_decoder;
+frames_decoder *frames_decoder_new(void);
+void frames_decoder_free(frames_decoder *d);
+/* Frame i into out. d NULL: the decoder of f itself, for one thread. */
+RP_MUST rp_code frames_decode(rp_err *e, frames *f, frames_decoder *d, size_t i, void *out);
+/* Frame i, lent until the next call that reads. */
+RP_MUST rp_code frames_lend(rp_err *e, frames *f, size_t i, span *content);
+
 /* One pass over all content: begin, then pieces until an empty one, then end (also after an error). A piece
  * is lent until the next call. */
 RP_MUST rp_code frames_pass_begin(rp_err *e, frames *f);

@@ -5,12 +5,12 @@
  *   4  data          read   one blob; the job names its parts by {offset_bytes, bytes, sha256}
  *   5  result.json   write  format "replay-result/0" (gpu/result.h)
  *   6  outputs       write  blob; the job says where each output goes
- * Exit 0 means that result.json is complete, and it must echo the SHA-256 of job.json's bytes. A job whose library
- * refuses, or whose kernel does not load, is still exit 0 with status "failed" and an error in the result; anything
- * else (crash, hang, exit code) is a broken worker.
+ * Exit 0 means that result.json is complete, and it must echo the SHA-256 of job.json's bytes. A job whose
+ * library refuses, or whose kernel does not load, is still exit 0 with status "failed" and an error in the
+ * result; anything else (crash, hang, exit code) is a broken worker.
  *
- * The worker lays out memory exactly so: one arena allocation of arena_bytes between guard bands, and each external
- * buffer in an allocation of its own between guard bands. It never sees a plan. */
+ * The worker lays out memory exactly so: one arena allocation of arena_bytes between guard bands, and each
+ * external buffer in an allocation of its own between guard bands. It never sees a plan. */
 #ifndef GPU_JOB_H
 #define GPU_JOB_H
 
@@ -19,7 +19,14 @@
 #include "artifacts/base/lt.h"
 #include "artifacts/base/scratch.h"
 
-enum { JOB_FD = 3, JOB_DATA_FD = 4, JOB_RESULT_FD = 5, JOB_OUTPUT_FD = 6, JOB_MAX_ARGS = 64, JOB_MAX_WRITES = 16 };
+enum {
+    JOB_FD = 3,
+    JOB_DATA_FD = 4,
+    JOB_RESULT_FD = 5,
+    JOB_OUTPUT_FD = 6,
+    JOB_MAX_ARGS = 64,
+    JOB_MAX_WRITES = 16
+};
 
 typedef enum { JOB_VALIDATE, JOB_TIMING, JOB_TIMELINE, JOB_INSTRUCTIONS, JOB_PHASE_COUNT } job_phase;
 extern const char *const job_phase_names[]; /* "validate", "timing", "timeline", "instructions" */
@@ -58,7 +65,8 @@ typedef struct {
     uint64_t module; /* index into modules */
     const char *entry;
     uint64_t n_args;
-    int64_t args[JOB_MAX_ARGS]; /* each argument is the pointer to this buffer; -1: it is the value of that index */
+    int64_t args[JOB_MAX_ARGS]; /* each argument is the pointer to this buffer; -1: it is the value of that
+                                   index */
     job_value values[JOB_MAX_ARGS];
     uint64_t grid[3], block[3], shared_bytes;
     /* copy: whole buffers of equal size */
@@ -85,7 +93,8 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    bool separate; /* the emulator rounds between a mul and the add it feeds, where it would contract them as ptxas does */
+    bool separate; /* the emulator rounds between a mul and the add it feeds, where it would contract them as
+                      ptxas does */
     uint64_t n_inputs, n_outputs;
     job_input *inputs;
     job_output *outputs;
@@ -99,8 +108,9 @@ typedef struct {
 typedef struct {
     job_phase phase;
     uint64_t arena_bytes, guard_bytes; /* guard band before and after each allocation, a multiple of 256 */
-    /* int64 values below 2^53 in magnitude, uploaded to the buffer "parameters" at each launch: a plan without symbols
-     * uploads one 0. With n_params 0 and params_buffer -1 nothing is uploaded, and the graph has no such node. */
+    /* int64 values below 2^53 in magnitude, uploaded to the buffer "parameters" at each launch: a plan
+     * without symbols uploads one 0. With n_params 0 and params_buffer -1 nothing is uploaded, and the graph
+     * has no such node. */
     uint64_t n_params;
     const int64_t *params;
     int64_t params_buffer;
@@ -116,10 +126,11 @@ typedef struct {
 
 /* Write the job as pretty JSON into j. */
 void job_write(jw *j, const job *jb);
-/* Read and check everything: indices, ranges inside the arena and the blob (data_bytes long), products and sums. A worker
- * needs no check of its own beyond what the device says. Lent by sc. */
+/* Read and check everything: indices, ranges inside the arena and the blob (data_bytes long), products and
+ * sums. A worker needs no check of its own beyond what the device says. Lent by sc. */
 RP_MUST rp_code job_read(rp_err *e, job **out, scratch *sc, const char *file, span text, uint64_t data_bytes);
-/* Hash every part of the data blob, as long as job_read was told, and compare: a worker does so before it uses a byte. */
+/* Hash every part of the data blob, as long as job_read was told, and compare: a worker does so before it
+ * uses a byte. */
 RP_MUST rp_code job_check_data(rp_err *e, const job *jb, const char *file, span data);
 
 #endif

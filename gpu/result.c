@@ -553,7 +553,8 @@ static rp_code read_root(reader *rd, const char *file, span json)
     if (read_device(rd, root) || read_libraries(rd, root) || read_algorithms(rd, root) ||
         read_nodes(rd, &r->graph, &r->n_graph, root, "graph", false) || read_fixtures(rd, root) ||
         read_strays(rd, root) || read_timings(rd, root) || read_clocks(rd, root) ||
-        read_nodes(rd, &r->timeline, &r->n_timeline, root, "timeline", true) || read_cubins(rd, root) || read_emulated(rd, root))
+        read_nodes(rd, &r->timeline, &r->n_timeline, root, "timeline", true) || read_cubins(rd, root) ||
+        read_emulated(rd, root))
         return e->code;
     return js_done(e, root);
 }

@@ -3,7 +3,9 @@
 #include "artifacts/base/json.h"
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 enum { MAX_INPUTS = 64, MAX_NODES = 256, MAX_OUTPUTS = 16, MAX_THREADS = 256 };
 /* Limits on what a stranger's program may ask for: FP64 elements held at once, and multiply-adds. */
@@ -15,6 +17,7 @@ static const char *const op_names[] = {"matmul", "add", "mul", "relu", NULL};
 typedef struct {
     const char *id;
     uint64_t rank, shape[TENSOR_MAX_RANK], elements;
+    bool narrow; /* at most 26 significant bits an element */
 } value;
 
 typedef struct {
@@ -34,6 +37,12 @@ struct reference {
 };
 
 /* --- Reading. --- */
+
+/* Whether every value of the type has at most 26 significant bits. */
+static bool is_narrow(dtype t)
+{
+    return dtype_is_float(t) ? t != DT_F64 : dtype_bytes(t) <= 2;
+}
 
 static rp_code add_value(rp_err *e, const reference *r, size_t i, js_node *v)
 {
@@ -132,6 +141,7 @@ static rp_code read_node(rp_err *e, reference *r, size_t i, js_node *v, uint64_t
         return e->code;
     if (js_done(e, v))
         return e->code;
+    out->narrow = x->round >= 0 && is_narrow((dtype)x->round);
     const value *a = &r->values[x->a], *b = x->op == RELU ? a : &r->values[x->b];
     if (x->op == MATMUL ? shape_matmul(e, out, a, b, x, v, work) : shape_pointwise(e, out, a, b, v))
         return e->code;
@@ -145,7 +155,8 @@ static rp_code read_inputs(rp_err *e, reference *r, js_node *arr)
         tensor *t = &r->inputs[i];
         if (tensor_read_type(e, t, v) || js_done(e, v))
             return e->code;
-        r->values[i] = (value){.id = t->name, .rank = t->rank, .elements = t->elements};
+        r->values[i] =
+            (value){.id = t->name, .rank = t->rank, .elements = t->elements, .narrow = is_narrow(t->type)};
         memcpy(r->values[i].shape, t->shape, sizeof t->shape);
         if (add_value(e, r, i, v))
             return e->code;
@@ -239,109 +250,22 @@ static double rounded(const node *x, double v)
     return x->saturate ? dtype_round_saturating((dtype)x->round, v) : dtype_round((dtype)x->round, v);
 }
 
-/* --- matmul. ---
- *
- * B is packed into panels of PANEL columns, k by k; A into rows, padded to TILE_ROWS. A tile is TILE_ROWS
- * rows by two vectors of columns, one accumulator an element, k ascending: how wide the vectors are changes
- * nothing in any element. */
+/* --- Threads. --- */
 
-enum { PANEL = 16, TILE_ROWS = 4 };
-
-typedef void tile_fn(double *out, const double *a, const double *b, uint64_t k);
-
-/* out[TILE_ROWS][PANEL] = a[TILE_ROWS][k] * b[k][PANEL] */
-#define TILE(name, attribute, lanes)                                                                         \
-    attribute static void name(double *out, const double *a, const double *b, uint64_t k)                    \
-    {                                                                                                        \
-        typedef double vec __attribute__((vector_size(8 * lanes)));                                          \
-        const double *a1 = a + k, *a2 = a1 + k, *a3 = a2 + k;                                                \
-        for (unsigned c = 0; c < PANEL; c += 2 * lanes) {                                                    \
-            vec r00 = {0}, r01 = r00, r10 = r00, r11 = r00, r20 = r00, r21 = r00, r30 = r00, r31 = r00;      \
-            for (uint64_t i = 0; i < k; i++) {                                                               \
-                vec b0, b1;                                                                                  \
-                memcpy(&b0, b + i * PANEL + c, sizeof b0);                                                   \
-                memcpy(&b1, b + i * PANEL + c + lanes, sizeof b1);                                           \
-                r00 += b0 * a[i];                                                                            \
-                r01 += b1 * a[i];                                                                            \
-                r10 += b0 * a1[i];                                                                           \
-                r11 += b1 * a1[i];                                                                           \
-                r20 += b0 * a2[i];                                                                           \
-                r21 += b1 * a2[i];                                                                           \
-                r30 += b0 * a3[i];                                                                           \
-                r31 += b1 * a3[i];                                                                           \
-            }                                                                                                \
-            const vec all[2 * TILE_ROWS] = {r00, r01, r10, r11, r20, r21, r30, r31};                         \
-            for (unsigned r = 0; r < TILE_ROWS; r++)                                                         \
-                memcpy(out + r * PANEL + c, &all[2 * r], 2 * sizeof(vec));                                   \
-        }                                                                                                    \
-    }
-
-TILE(tile_base, , 2)
-#if defined(__x86_64__)
-TILE(tile_avx2, __attribute__((target("avx2"))), 4)
-TILE(tile_avx512, __attribute__((target("avx512f"))), 8)
-const char *const reference_variants[] = {"avx512f", "avx2", "base", NULL};
-#else
-const char *const reference_variants[] = {"base", NULL};
-#endif
-
-static tile_fn *chosen; /* by a test */
-
-static tile_fn *variant(const char *name)
-{
-#if defined(__x86_64__)
-    if (!strcmp(name, "avx512f"))
-        return __builtin_cpu_supports("avx512f") ? tile_avx512 : NULL;
-    if (!strcmp(name, "avx2"))
-        return __builtin_cpu_supports("avx2") ? tile_avx2 : NULL;
-#endif
-    return strcmp(name, "base") ? NULL : tile_base;
-}
-
-bool reference_use_variant(const char *name)
-{
-    chosen = name ? variant(name) : NULL;
-    return !name || chosen;
-}
-
-static tile_fn *best_tile(void)
-{
-    tile_fn *f = chosen;
-    for (size_t i = 0; !f && reference_variants[i]; i++)
-        f = variant(reference_variants[i]);
-    return f;
-}
+typedef void piece_fn(const void *ctx, uint64_t from, uint64_t to);
 
 typedef struct {
-    tile_fn *tile;
-    uint64_t m, n, k;
-    const double *a, *b; /* packed */
-    double *c;
-    const node *x;
-} product;
-
-typedef struct {
-    const product *p;
-    uint64_t first_row, last_row; /* first_row a multiple of TILE_ROWS */
+    piece_fn *f;
+    const void *ctx;
+    uint64_t from, to;
     pthread_t thread;
     bool started;
-} share;
+} piece;
 
-static void *multiply(void *arg)
+static void *do_piece(void *arg)
 {
-    const share *s = arg;
-    const product *p = s->p;
-    double tile[TILE_ROWS * PANEL];
-    for (uint64_t col = 0; col < p->n; col += PANEL) {
-        uint64_t cols = p->n - col < PANEL ? p->n - col : PANEL;
-        for (uint64_t row = s->first_row; row < s->last_row; row += TILE_ROWS) {
-            uint64_t rows = s->last_row - row < TILE_ROWS ? s->last_row - row : TILE_ROWS;
-            p->tile(tile, p->a + row * p->k, p->b + col * p->k, p->k);
-            for (uint64_t r = 0; r < rows; r++)
-                for (uint64_t c = 0; c < cols; c++)
-                    p->c[(row + r) * p->n + col + c] = rounded(p->x, tile[r * PANEL + c]);
-        }
-    }
+    const piece *s = arg;
+    s->f(s->ctx, s->from, s->to);
     return NULL;
 }
 
@@ -352,47 +276,182 @@ static unsigned cores(void)
     return n < 1 ? 1 : (unsigned)n;
 }
 
-static rp_code matmul(rp_err *e, double *out, scratch *tmp, const node *x, const value *va, const value *vb,
-                      const double *a, const double *b, unsigned threads)
+/* f over [0, n), in as many pieces as there are threads to be had; `work` says whether that is worth it. */
+static void in_parallel(unsigned threads, piece_fn *f, const void *ctx, uint64_t n, uint64_t work)
 {
-    uint64_t m = va->shape[x->transpose_a], k = va->shape[!x->transpose_a], n = vb->shape[!x->transpose_b];
-    uint64_t m_padded = (m + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS,
-             n_padded = (n + PANEL - 1) / PANEL * PANEL, na, nb;
-    if (!ck_mul_u64(m_padded, k, &na) || !ck_mul_u64(n_padded, k, &nb))
-        return err_nomem(e);
-    double *pa = scratch_array(tmp, (size_t)na, sizeof *pa), *pb = scratch_array(tmp, (size_t)nb, sizeof *pb);
-    if (!pa || !pb)
-        return err_nomem(e);
-    for (uint64_t i = 0; i < m; i++)
-        for (uint64_t l = 0; l < k; l++)
-            pa[i * k + l] = x->transpose_a ? a[l * m + i] : a[i * k + l];
-    for (uint64_t col = 0; col < n; col++)
-        for (uint64_t l = 0; l < k; l++)
-            pb[col / PANEL * PANEL * k + l * PANEL + col % PANEL] =
-                x->transpose_b ? b[col * k + l] : b[l * n + col];
-
-    product p = {best_tile(), m, n, k, pa, pb, out, x};
-    share shares[MAX_THREADS];
-    uint64_t tiles = m_padded / TILE_ROWS, row = 0;
+    static const uint64_t least_work = 1 << 16;
+    piece pieces[MAX_THREADS];
     if (threads == 0)
         threads = cores();
     if (threads > MAX_THREADS)
         threads = MAX_THREADS;
-    if (threads > tiles)
-        threads = (unsigned)tiles;
+    if (threads > n)
+        threads = (unsigned)n;
+    if (work < least_work)
+        threads = n != 0;
     for (unsigned t = 0; t < threads; t++) {
-        uint64_t end = tiles * (t + 1) / threads * TILE_ROWS;
-        shares[t] = (share){.p = &p, .first_row = row, .last_row = end < m ? end : m};
-        row = end;
-        /* The last share, and one whose thread cannot be had, is done here. */
-        shares[t].started = t + 1 < threads && !pthread_create(&shares[t].thread, NULL, multiply, &shares[t]);
+        pieces[t] = (piece){.f = f, .ctx = ctx, .from = n * t / threads, .to = n * (t + 1) / threads};
+        /* The last piece, and one whose thread cannot be had, is done here. */
+        pieces[t].started = t + 1 < threads && !pthread_create(&pieces[t].thread, NULL, do_piece, &pieces[t]);
     }
     for (unsigned t = 0; t < threads; t++)
-        if (!shares[t].started)
-            multiply(&shares[t]);
+        if (!pieces[t].started)
+            (void)do_piece(&pieces[t]);
     for (unsigned t = 0; t < threads; t++)
-        if (shares[t].started)
-            pthread_join(shares[t].thread, NULL);
+        if (pieces[t].started)
+            pthread_join(pieces[t].thread, NULL);
+}
+
+/* --- matmul. ---
+ *
+ * B is packed into panels of PANEL columns, k by k; A into tiles of TILE_ROWS rows, k by k. One accumulator
+ * an element, k ascending: how wide the vectors are changes nothing in any element. Where both operands have
+ * at most 26 significant bits (F16, BF16, F32, FP8 and short integers, as stored or as rounded to) a product
+ * is exact in FP64, a fused multiply-add gives the bits of a product and a sum, and is taken where the
+ * processor has it. */
+
+enum { PANEL = 16, TILE_ROWS = 8 };
+
+typedef void tile_fn(double *out, const double *a, const double *b, uint64_t k);
+
+/* out[TILE_ROWS][PANEL] = a[k][TILE_ROWS] * b[k][PANEL], `rows` rows and two vectors at a time. */
+#define TILE(name, attribute, lanes, rows, madd)                                                             \
+    attribute static void name(double *out, const double *a, const double *b, uint64_t k)                    \
+    {                                                                                                        \
+        typedef double vec __attribute__((vector_size(8 * lanes)));                                          \
+        for (unsigned r0 = 0; r0 < TILE_ROWS; r0 += rows)                                                    \
+            for (unsigned c = 0; c < PANEL; c += 2 * lanes) {                                                \
+                vec sum[rows][2] = {{{0}}};                                                                  \
+                for (uint64_t i = 0; i < k; i++) {                                                           \
+                    vec b0, b1;                                                                              \
+                    memcpy(&b0, b + i * PANEL + c, sizeof b0);                                               \
+                    memcpy(&b1, b + i * PANEL + c + lanes, sizeof b1);                                       \
+                    _Pragma("GCC unroll 8") for (unsigned r = 0; r < rows; r++)                              \
+                    {                                                                                        \
+                        double x = a[i * TILE_ROWS + r0 + r];                                                \
+                        sum[r][0] = madd(sum[r][0], b0, x);                                                  \
+                        sum[r][1] = madd(sum[r][1], b1, x);                                                  \
+                    }                                                                                        \
+                }                                                                                            \
+                for (unsigned r = 0; r < rows; r++)                                                          \
+                    memcpy(out + (r0 + r) * PANEL + c, sum[r], 2 * sizeof(vec));                             \
+            }                                                                                                \
+    }
+#define PRODUCT_AND_SUM(sum, b, x) ((sum) + (b) * (x))
+#define FUSED_256(sum, b, x) ((vec)_mm256_fmadd_pd((__m256d)(b), _mm256_set1_pd(x), (__m256d)(sum)))
+#define FUSED_512(sum, b, x) ((vec)_mm512_fmadd_pd((__m512d)(b), _mm512_set1_pd(x), (__m512d)(sum)))
+
+TILE(tile_base, , 2, 4, PRODUCT_AND_SUM)
+#if defined(__x86_64__)
+TILE(tile_avx2, __attribute__((target("avx2"))), 4, 4, PRODUCT_AND_SUM)
+TILE(tile_avx2_fused, __attribute__((target("avx2,fma"))), 4, 4, FUSED_256)
+TILE(tile_avx512, __attribute__((target("avx512f"))), 8, 8, PRODUCT_AND_SUM)
+TILE(tile_avx512_fused, __attribute__((target("avx512f"))), 8, 8, FUSED_512)
+const char *const reference_variants[] = {"avx512f", "avx2", "base", NULL};
+#else
+const char *const reference_variants[] = {"base", NULL};
+#endif
+
+typedef struct {
+    tile_fn *exact, *any; /* for exact products, and for any */
+} tiles;
+
+static tiles chosen; /* by a test */
+
+static tiles variant(const char *name)
+{
+#if defined(__x86_64__)
+    if (!strcmp(name, "avx512f") && __builtin_cpu_supports("avx512f"))
+        return (tiles){tile_avx512_fused, tile_avx512};
+    if (!strcmp(name, "avx2") && __builtin_cpu_supports("avx2"))
+        return (tiles){__builtin_cpu_supports("fma") ? tile_avx2_fused : tile_avx2, tile_avx2};
+#endif
+    return strcmp(name, "base") ? (tiles){0} : (tiles){tile_base, tile_base};
+}
+
+bool reference_use_variant(const char *name)
+{
+    chosen = name ? variant(name) : (tiles){0};
+    return !name || chosen.any;
+}
+
+static tile_fn *best_tile(bool exact)
+{
+    tiles f = chosen;
+    for (size_t i = 0; !f.any && reference_variants[i]; i++)
+        f = variant(reference_variants[i]);
+    return exact ? f.exact : f.any;
+}
+
+typedef struct {
+    tile_fn *tile;
+    uint64_t m, n, k;
+    const double *a, *b;
+    double *pa, *pb, *c; /* pa, pb: packed */
+    const node *x;
+} product;
+
+/* Rows of A; panels of B; tiles of rows of C. */
+static void pack_a(const void *ctx, uint64_t from, uint64_t to)
+{
+    const product *p = ctx;
+    for (uint64_t i = from; i < to; i++)
+        for (uint64_t l = 0; l < p->k; l++)
+            p->pa[i / TILE_ROWS * TILE_ROWS * p->k + l * TILE_ROWS + i % TILE_ROWS] =
+                p->x->transpose_a ? p->a[l * p->m + i] : p->a[i * p->k + l];
+}
+
+static void pack_b(const void *ctx, uint64_t from, uint64_t to)
+{
+    const product *p = ctx;
+    for (uint64_t panel = from; panel < to; panel++) {
+        uint64_t col = panel * PANEL, cols = p->n - col < PANEL ? p->n - col : PANEL;
+        double *out = p->pb + col * p->k;
+        for (uint64_t l = 0; l < p->k; l++)
+            for (uint64_t c = 0; c < cols; c++)
+                out[l * PANEL + c] =
+                    p->x->transpose_b ? p->b[(col + c) * p->k + l] : p->b[l * p->n + col + c];
+    }
+}
+
+static void multiply(const void *ctx, uint64_t from, uint64_t to)
+{
+    const product *p = ctx;
+    double tile[TILE_ROWS * PANEL];
+    for (uint64_t col = 0; col < p->n; col += PANEL) {
+        uint64_t cols = p->n - col < PANEL ? p->n - col : PANEL;
+        for (uint64_t row = from * TILE_ROWS; row < to * TILE_ROWS; row += TILE_ROWS) {
+            uint64_t rows = p->m - row < TILE_ROWS ? p->m - row : TILE_ROWS;
+            p->tile(tile, p->pa + row * p->k, p->pb + col * p->k, p->k);
+            for (uint64_t r = 0; r < rows; r++)
+                for (uint64_t c = 0; c < cols; c++)
+                    p->c[(row + r) * p->n + col + c] = rounded(p->x, tile[r * PANEL + c]);
+        }
+    }
+}
+
+static rp_code matmul(rp_err *e, double *out, scratch *tmp, const node *x, const value *va, const value *vb,
+                      const double *a, const double *b, unsigned threads)
+{
+    uint64_t m = va->shape[x->transpose_a], k = va->shape[!x->transpose_a], n = vb->shape[!x->transpose_b];
+    uint64_t strips = (m + TILE_ROWS - 1) / TILE_ROWS, panels = (n + PANEL - 1) / PANEL, na, nb;
+    if (!ck_mul_u64(strips * TILE_ROWS, k, &na) || !ck_mul_u64(panels * PANEL, k, &nb))
+        return err_nomem(e);
+    product p = {best_tile(va->narrow && vb->narrow),
+                 m,
+                 n,
+                 k,
+                 a,
+                 b,
+                 scratch_array(tmp, (size_t)na, sizeof *p.pa),
+                 scratch_array(tmp, (size_t)nb, sizeof *p.pb),
+                 out,
+                 x};
+    if (!p.pa || !p.pb)
+        return err_nomem(e);
+    in_parallel(threads, pack_a, &p, m, na);
+    in_parallel(threads, pack_b, &p, panels, nb);
+    in_parallel(threads, multiply, &p, strips, m * n * k); /* at most 2^37 */
     return RP_OK;
 }
 
@@ -418,24 +477,51 @@ static void broadcast_strides(uint64_t *stride, const value *v, const value *out
     }
 }
 
-static void pointwise(double *out, const node *x, const value *shape, const value *va, const value *vb,
-                      const double *a, const double *b)
+typedef struct {
+    double *out;
+    const node *x;
+    const value *shape;
+    uint64_t sa[TENSOR_MAX_RANK], sb[TENSOR_MAX_RANK];
+    const double *a, *b;
+} pointwise;
+
+/* Rows of the last axis. */
+static void apply_rows(const void *ctx, uint64_t from, uint64_t to)
 {
-    uint64_t sa[TENSOR_MAX_RANK], sb[TENSOR_MAX_RANK], index[TENSOR_MAX_RANK] = {0}, last = shape->rank - 1;
-    uint64_t columns = shape->shape[last];
-    broadcast_strides(sa, va, shape);
-    broadcast_strides(sb, vb, shape);
-    for (uint64_t at = 0; at < shape->elements; at += columns) {
-        uint64_t ia = 0, ib = 0;
-        for (uint64_t i = 0; i < last; i++) {
-            ia += index[i] * sa[i];
-            ib += index[i] * sb[i];
+    const pointwise *p = ctx;
+    uint64_t last = p->shape->rank - 1, columns = p->shape->shape[last];
+    for (uint64_t row = from; row < to; row++) {
+        uint64_t ia = 0, ib = 0, left = row;
+        for (uint64_t i = last; i > 0; i--) {
+            ia += left % p->shape->shape[i - 1] * p->sa[i - 1];
+            ib += left % p->shape->shape[i - 1] * p->sb[i - 1];
+            left /= p->shape->shape[i - 1];
         }
         for (uint64_t c = 0; c < columns; c++)
-            out[at + c] = rounded(x, apply(x->op, a[ia + c * sa[last]], b[ib + c * sb[last]]));
-        for (uint64_t i = last; i > 0 && ++index[i - 1] == shape->shape[i - 1]; i--)
-            index[i - 1] = 0;
+            p->out[row * columns + c] =
+                rounded(p->x, apply(p->x->op, p->a[ia + c * p->sa[last]], p->b[ib + c * p->sb[last]]));
     }
+}
+
+/* Elements of a tensor as FP64, and the other way. */
+typedef struct {
+    dtype type;
+    const void *from;
+    void *to;
+} conversion;
+
+static void load_elements(const void *ctx, uint64_t from, uint64_t to)
+{
+    const conversion *c = ctx;
+    for (uint64_t i = from; i < to; i++)
+        ((double *)c->to)[i] = dtype_load(c->type, c->from, i);
+}
+
+static void store_elements(const void *ctx, uint64_t from, uint64_t to)
+{
+    const conversion *c = ctx;
+    for (uint64_t i = from; i < to; i++)
+        dtype_store(c->type, c->to, i, ((const double *)c->from)[i]);
 }
 
 /* --- Evaluating. --- */
@@ -447,7 +533,7 @@ static bool same_type(const tensor *a, const tensor *b)
 }
 
 static rp_code load_input(rp_err *e, double **out, scratch *tmp, const tensor *want, const tensor *inputs,
-                          size_t n)
+                          size_t n, unsigned threads)
 {
     const tensor *t = NULL;
     for (size_t i = 0; i < n && !t; i++)
@@ -461,8 +547,7 @@ static rp_code load_input(rp_err *e, double **out, scratch *tmp, const tensor *w
     double *v = scratch_array(tmp, (size_t)t->elements, sizeof *v);
     if (!v)
         return err_nomem(e);
-    for (uint64_t i = 0; i < t->elements; i++)
-        v[i] = dtype_load(t->type, t->data, i);
+    in_parallel(threads, load_elements, &(conversion){t->type, t->data, v}, t->elements, t->elements);
     *out = v;
     return RP_OK;
 }
@@ -471,7 +556,7 @@ static rp_code evaluate(rp_err *e, double **v, scratch *tmp, const reference *r,
                         size_t n_inputs, unsigned threads)
 {
     for (size_t i = 0; i < r->n_inputs; i++)
-        if (load_input(e, &v[i], tmp, &r->inputs[i], inputs, n_inputs))
+        if (load_input(e, &v[i], tmp, &r->inputs[i], inputs, n_inputs, threads))
             return e->code;
     for (size_t i = 0; i < r->n_nodes; i++) {
         const node *x = &r->nodes[i];
@@ -479,10 +564,15 @@ static rp_code evaluate(rp_err *e, double **v, scratch *tmp, const reference *r,
         v[at] = scratch_array(tmp, (size_t)r->values[at].elements, sizeof *v[at]);
         if (!v[at])
             return err_nomem(e);
-        if (x->op != MATMUL)
-            pointwise(v[at], x, &r->values[at], &r->values[x->a], &r->values[b], v[x->a], v[b]);
-        else if (matmul(e, v[at], tmp, x, &r->values[x->a], &r->values[b], v[x->a], v[b], threads))
+        const value *out = &r->values[at];
+        if (x->op != MATMUL) {
+            pointwise p = {.out = v[at], .x = x, .shape = out, .a = v[x->a], .b = v[b]};
+            broadcast_strides(p.sa, &r->values[x->a], out);
+            broadcast_strides(p.sb, &r->values[b], out);
+            in_parallel(threads, apply_rows, &p, out->elements / out->shape[out->rank - 1], out->elements);
+        } else if (matmul(e, v[at], tmp, x, &r->values[x->a], &r->values[b], v[x->a], v[b], threads)) {
             return e->code;
+        }
     }
     return RP_OK;
 }
@@ -506,8 +596,9 @@ rp_code reference_eval(rp_err *e, tensor **out, scratch *sc, const reference *r,
             err_nomem(e);
             goto out;
         }
-        for (uint64_t k = 0; k < result[i].elements; k++)
-            dtype_store(result[i].type, result[i].data, k, v[r->output_values[i]][k]);
+        in_parallel(threads, store_elements,
+                    &(conversion){result[i].type, v[r->output_values[i]], result[i].data}, result[i].elements,
+                    result[i].elements);
     }
     *out = result;
 out:

@@ -126,6 +126,15 @@ static void check_matrix(resolver *r, resolved_call *c, int which, const lt_matr
                dtype_names[m->type]);
 }
 
+/* The call gives C the descriptor of D (facts 2, step 6): a C laid out otherwise would be misread. */
+static void check_c_layout(resolver *r, const resolved_call *c)
+{
+    const layout *l = &r->n->operands[2].layout;
+    layout_kind want = c->call.d.order == LT_COL ? LAYOUT_LEFT_MAJOR : LAYOUT_RIGHT_MAJOR;
+    if (l->rank != 2 || l->shape[0] != c->call.m || l->shape[1] != c->call.n || !layout_has(l, want))
+        refuse(r, RULE_C_LAYOUT, "/operands/2/layout", "no %s spelling of [m, n]", layout_kind_names[want]);
+}
+
 static void check_bias(resolver *r, resolved_call *c)
 {
     const plan_buffer *b = &r->p->buffers[c->buffer[LT_BIAS]];
@@ -164,6 +173,8 @@ rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, cons
         check_matrix(&r, &c, LT_B, &k->b);
         check_matrix(&r, &c, LT_C, &k->c);
         check_matrix(&r, &c, LT_D, &k->d);
+        if (c.c_is_operand)
+            check_c_layout(&r, &c);
         if (c.has_bias)
             check_bias(&r, &c);
     }
@@ -201,7 +212,7 @@ const char *resolve_sentence(scratch *sc, const plan *p, const resolved_call *c)
     const char *a = p->buffers[c->buffer[LT_A]].id, *b = p->buffers[c->buffer[LT_B]].id, *d = p->buffers[c->buffer[LT_D]].id;
     const char *how = k->d.order == LT_COL
                           ? "stored column-major, so the same bytes read row by row are its transpose"
-                          : "stored row-major, as the reader of the result wants it";
+                          : "stored row-major";
     const char *s = scratch_printf(
         sc,
         "Computes %s%s * %s%s = %s, a [%llu, %llu] %s matrix %s: the transpose flags and the order of D "

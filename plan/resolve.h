@@ -14,6 +14,7 @@
     X(DESTINATION, "lt.destination", "the destination is column-major or row-major, not strided")            \
     X(BIAS_COL, "lt.bias_col", "a bias epilogue needs a column-major destination (row order: status 15)")    \
     X(EPILOGUE, "lt.epilogue", "a bias epilogue goes with a bias operand and only with one")                 \
+    X(C_LAYOUT, "lt.c_layout", "an accumulated C lies in memory as D does: it gets D's descriptor")          \
     X(LD, "lt.ld", "a leading dimension is at least its minor extent, unless the major extent is 1")         \
     X(REACH, "lt.reach", "no matrix reaches beyond its buffer")                                              \
     X(BIAS_LENGTH, "lt.bias_length", "the bias holds at least m elements")

@@ -1,5 +1,7 @@
 #include "replay/audit.h"
 #include "artifacts/base/file.h"
+#include "artifacts/base/json.h"
+#include "replay/cli.h"
 #include "replay/evidence.h"
 #include "verify/signature.h"
 #include <stdio.h>
@@ -12,7 +14,54 @@ static rp_code check_sums(rp_err *e, audited *a, scratch *sc, const char *dir)
     report_begin(a->r, "SHA256SUMS", true);
     if (evidence_check_sums(e, &a->r->fs, &n, sc, dir))
         return e->code;
-    report_end(a->r, "%zu files, none missing, none extra, every digest", n);
+    report_end(a->r, "%zu files listed, none missing, none extra, every digest", n ? n - 1 : 0);
+    return RP_OK;
+}
+
+/* Whether evidence has a place for a file of this path (replay/evidence.h). */
+static bool has_place(const char *path)
+{
+    static const char *const tops[] = {"SHA256SUMS", "environment.json", "evidence.json", "plan_signature.json", NULL};
+    static const char *const in_phase[] = {"job.json",   "result.json", "library.log", "observed_signature.json", "instructions.json",
+                                           "stderr.txt", NULL};
+    for (int i = 0; tops[i]; i++)
+        if (!strcmp(path, tops[i]))
+            return true;
+    if (!strncmp(path, "bundle/", 7) || !strncmp(path, "compiled/", 9))
+        return true; /* the bundle's own check is closed; so is what compiled/ is read for */
+    const char *below = strncmp(path, "phases/", 7) ? NULL : strchr(path + 7, '/');
+    if (!below)
+        return false;
+    for (int i = 0; in_phase[i]; i++)
+        if (!strcmp(below + 1, in_phase[i]))
+            return true;
+    return !strncmp(below + 1, "outputs/", 8);
+}
+
+/* Whether the record claims the phase whose folder holds the file. */
+static bool claimed_phase(scratch *sc, const run_record *c, const char *path)
+{
+    for (uint64_t i = 1; i <= c->n_phases; i++) {
+        const char *folder = scratch_printf(sc, "phases/%llu-%s/", (unsigned long long)i, phase_name(sc, i));
+        if (folder && !strncmp(path, folder, strlen(folder)))
+            return true;
+    }
+    return false;
+}
+
+static rp_code check_places(rp_err *e, audited *a, scratch *sc, const char *dir)
+{
+    const char *const *paths;
+    size_t n;
+    report_begin(a->r, "layout", true);
+    if (file_tree(e, &paths, &n, sc, dir))
+        return e->code;
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(paths[i], "phases/", 7) && a->have_claims && !claimed_phase(sc, &a->claimed, paths[i]))
+            findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, paths[i], NULL, NULL, NULL, "expected a phase that evidence.json claims, found a folder of another");
+        else if (!has_place(paths[i]))
+            findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, paths[i], NULL, NULL, NULL, "expected no file of this name in evidence, found one");
+    report_end(a->r, "every file has a place in evidence");
     return RP_OK;
 }
 
@@ -123,6 +172,36 @@ static rp_code judge_all(rp_err *e, audited *a, scratch *sc, const char *dir)
     return RP_OK;
 }
 
+/* environment.json names the device that the results name. */
+static rp_code check_environment(rp_err *e, audited *a, scratch *sc, const char *dir)
+{
+    static const char file[] = "environment.json";
+    const result *r = a->j->first;
+    js_node *root, *device;
+    const char *name, *uuid, *driver, *path = file_join(sc, dir, file);
+    span text;
+    report_begin(a->r, file, true);
+    if (!path)
+        return err_nomem(e);
+    if (!r) {
+        report_not_checkable(a->r, "no phase gave a result");
+        return RP_OK;
+    }
+    if (!file_exists(path)) {
+        findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, file, NULL, NULL, NULL, "expected the document, found none");
+    } else if (file_read(e, &text, sc, path, max_document) || js_parse(e, &root, sc, file, text) ||
+               js_format(e, root, "replay-environment/0") || js_obj(e, &device, root, "device") || js_str(e, &name, device, "name") ||
+               js_str(e, &uuid, device, "uuid_sha256") || js_str(e, &driver, device, "driver")) {
+        if (!err_to_finding(e, &a->r->fs))
+            return e->code;
+    } else if (strcmp(name, r->device_name) || strcmp(uuid, r->device_uuid_sha256) || strcmp(driver, r->driver)) {
+        findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, file, "/device", NULL, NULL, "expected %s under driver %s, as the results say, found %s under %s",
+                     r->device_name, r->driver, name, driver);
+    }
+    report_end(a->r, "device and driver as the results name them");
+    return RP_OK;
+}
+
 static void claim_u64(audited *a, const char *where, uint64_t claimed, uint64_t found)
 {
     if (claimed != found)
@@ -166,11 +245,15 @@ static void compare_timing(audited *a, uint64_t i)
 {
     const claimed_timing *c = &a->claimed.timings[i], *f = &a->recomputed.timings[i];
     char where[64];
-    snprintf(where, sizeof where, "/timings/%llu", (unsigned long long)i);
+    snprintf(where, sizeof where, "/timings/%llu/scope", (unsigned long long)i);
     claim_text(a, where, c->scope, f->scope);
+    snprintf(where, sizeof where, "/timings/%llu/processes", (unsigned long long)i);
     claim_u64(a, where, c->processes, f->processes);
+    snprintf(where, sizeof where, "/timings/%llu/median_ps", (unsigned long long)i);
     claim_u64(a, where, c->s.median_ps, f->s.median_ps);
+    snprintf(where, sizeof where, "/timings/%llu/min_ps", (unsigned long long)i);
     claim_u64(a, where, c->s.min_ps, f->s.min_ps);
+    snprintf(where, sizeof where, "/timings/%llu/max_ps", (unsigned long long)i);
     claim_u64(a, where, c->s.max_ps, f->s.max_ps);
 }
 
@@ -202,7 +285,7 @@ static rp_code audit_phases(rp_err *e, audited *a, scratch *sc, const char *dir)
         return e->code;
     check_tie(a, ptx);
     if (check_plan_signature(e, a, sc, dir) || lower_bundle(e, &a->l, sc, a->v.bundle, ptx) || judgement_new(e, &a->j, sc, a->l) ||
-        judge_all(e, a, sc, dir))
+        judge_all(e, a, sc, dir) || check_environment(e, a, sc, dir))
         return e->code;
     a->recomputed.bundle_name = a->v.bundle->man->name;
     a->recomputed.root = a->v.bundle->man->root;
@@ -224,7 +307,7 @@ rp_code audit_folder(rp_err *e, audited *a, scratch *sc, const char *dir, const 
         err_set(e, RP_IO, "expected a folder of evidence");
         return err_file(e, dir);
     }
-    if (check_sums(e, a, sc, dir) || read_claims(e, a, sc, dir))
+    if (check_sums(e, a, sc, dir) || read_claims(e, a, sc, dir) || check_places(e, a, sc, dir))
         return e->code;
     if (store_open_folder(e, &a->st, bundle_dir)) {
         report_begin(a->r, "bundle", true);
@@ -240,6 +323,13 @@ rp_code audit_folder(rp_err *e, audited *a, scratch *sc, const char *dir, const 
     report_begin(a->r, "phases", true);
     report_not_checkable(a->r, "the retained documents are not enough to judge the phases by");
     return RP_OK;
+}
+
+int audit_exit(const audited *a)
+{
+    int code = cli_verdict_exit(a->r);
+    /* Evidence can be sound and tell of a run that did not pass. */
+    return a->j ? cli_worse(code, status_exit(record_status(&a->recomputed, a->j))) : code;
 }
 
 void audit_clear(audited *a)
@@ -259,7 +349,8 @@ const char *const *audit_not_rechecked(scratch *sc, const audited *a)
     if (a->j && *a->j->not_observed)
         v[n++] = scratch_printf(sc, "the library's log does not show: %s", a->j->not_observed);
     if (a->v.trust == TRUST_SELF_CONSISTENT)
-        v[n++] = "that this is the bundle you mean: give --root";
+        v[n++] = scratch_printf(sc, "that this is the bundle you mean, and the run's word that it was %s: give --root",
+                                trust_names[a->claimed.trust]);
     v[n++] = "who made this folder: it is self-consistent, not signed";
     return v;
 }

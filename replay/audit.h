@@ -19,6 +19,8 @@ typedef struct {
  * checks. Free with audit_clear. */
 RP_MUST rp_code audit_folder(rp_err *e, audited *out, scratch *sc, const char *dir, const verify_options *opt);
 void audit_clear(audited *a);
+/* The exit code of the folder alone: what was found, and what the run itself came to. */
+int audit_exit(const audited *a);
 /* What could not be re-checked and why, one line each, ends with NULL. */
 const char *const *audit_not_rechecked(scratch *sc, const audited *a);
 

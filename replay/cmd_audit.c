@@ -1,14 +1,17 @@
 #include "artifacts/base/text.h"
 #include "gpu/client.h"
-#include "replay/audit.h"
+#include "replay/campaign.h"
 #include "replay/cli.h"
 #include "replay/summary.h"
 
-static int exit_code_of(const audited *a)
+static const char *verdict_words(const audited *a, int code)
 {
-    int code = cli_verdict_exit(a->r);
-    /* Evidence can be sound and tell of a run that did not pass. */
-    return a->j ? cli_worse(code, status_exit(record_status(&a->recomputed, a->j))) : code;
+    check_status s = report_verdict(a->r);
+    if (s == CHECK_NOT_CHECKABLE)
+        return "not all of it could be checked";
+    if (s != CHECK_PASSED && s != CHECK_NUMERICAL)
+        return "rejected";
+    return code == EXIT_PASSED ? "every claim holds" : "every claim holds, and the run did not pass";
 }
 
 static void print_text(scratch *sc, const audited *a, int code)
@@ -23,7 +26,7 @@ static void print_text(scratch *sc, const audited *a, int code)
     for (size_t i = 0; v && v[i]; i++)
         printf("  %s\n", text_safe(sc, v[i]));
     printf("\naudit: %s; evidence self-consistent unless signed, bundle %s\n",
-           code == EXIT_PASSED ? "every claim holds" : report_verdict(a->r) == CHECK_PASSED ? "every claim holds, and the run did not pass" : "rejected",
+           verdict_words(a, code),
            a->v.bundle ? trust_names[a->v.trust] : "unread");
 }
 
@@ -51,10 +54,16 @@ static int audit_one(rp_err *e, const char *dir, const verify_options *opt, jw *
     scratch *sc = scratch_new(0);
     audited *a = sc ? scratch_alloc(sc, sizeof *a) : NULL;
     int code = EXIT_UNREADABLE;
+    audit_kind kind = sc ? audit_kind_of(sc, dir) : AUDIT_EVIDENCE;
     if (!a) {
         err_nomem(e);
+    } else if (kind != AUDIT_EVIDENCE && opt->root) {
+        err_set(e, RP_USAGE, "--root pins one bundle, and this folder holds several");
+        err_file(e, dir);
+    } else if (kind != AUDIT_EVIDENCE) {
+        code = kind == AUDIT_PAIR ? audit_pair_print(e, sc, dir, opt, j) : audit_campaign_print(e, sc, dir, opt, j);
     } else if (!audit_folder(e, a, sc, dir, opt)) {
-        code = exit_code_of(a);
+        code = audit_exit(a);
         if (j)
             print_json(j, sc, a, dir, code);
         else

@@ -9,7 +9,7 @@ const command commands[] = {
     {"resolve", cmd_resolve, "show the exact library calls and the arena, worked out on the CPU",
      "resolve [BUNDLE] --cpu-only [--index N] [--arena] [--json]"},
     {"run", cmd_run, "replay a bundle on a device, in fresh processes, through its fixtures",
-     "run [BUNDLE] [--phases N] [--device gpu|emu|both|auto] [--out DIR] [--root sha256:HEX] [--json]"},
+     "run [BUNDLE|DIR…] [--pair A B] [--phases N] [--device gpu|emu|both|auto] [--out DIR] [--root sha256:HEX] [--json]"},
     {"audit", cmd_audit, "recompute every verdict from retained evidence", "audit DIR… [--root sha256:HEX] [--json]"},
     {"pack", cmd_pack, "generate fixtures and write a bundle from its sources", "pack DIR -o BUNDLE [--json]"},
     {"inspect", cmd_inspect, "show a bundle: tree, manifest, plan or any file", "inspect [BUNDLE] [PATH] [--plan] [--json]"},

@@ -1,4 +1,5 @@
-/* kernel: one PTX kernel with its recorded launch, inputs and outputs, with every check of the worker, and how far the outputs lie apart. */
+/* kernel: one PTX kernel with its recorded launch, inputs and outputs, with every check of the worker, and
+ * how far the outputs lie apart. */
 #include "artifacts/base/file.h"
 #include "artifacts/base/proc.h"
 #include "artifacts/base/text.h"
@@ -20,8 +21,8 @@ typedef struct {
     scratch *sc;
     kernel_job *k;
     client_phase c;
-    uint64_t fixture; /* the one that is nearer */
-    distance *d;      /* of each output */
+    uint64_t fixture;   /* the one that is nearer */
+    distance *d;        /* of each output */
     const char *reason; /* why bits may differ; NULL: they may not */
 } run;
 
@@ -48,7 +49,8 @@ static rp_code start(rp_err *e, run *x)
 }
 
 /* Distances of all outputs of a fixture; *worse adds up what is beyond, then what differs. */
-static rp_code measure(rp_err *e, run *x, uint64_t fixture, distance **out, uint64_t *beyond, uint64_t *differing)
+static rp_code measure(rp_err *e, run *x, uint64_t fixture, distance **out, uint64_t *beyond,
+                       uint64_t *differing)
 {
     const job *jb = &x->k->jb;
     distance *d = scratch_array(x->sc, (size_t)x->k->n_outputs, sizeof *d);
@@ -60,7 +62,8 @@ static rp_code measure(rp_err *e, run *x, uint64_t fixture, distance **out, uint
         uint8_t *actual = scratch_alloc(x->sc, o->expected.n);
         if (!actual)
             return err_nomem(e);
-        if (file_pread(e, x->c.output_fd, "the worker's outputs", actual, o->expected.n, jb->fixtures[fixture].outputs[i].offset_bytes))
+        if (file_pread(e, x->c.output_fd, "the worker's outputs", actual, o->expected.n,
+                       jb->fixtures[fixture].outputs[i].offset_bytes))
             return e->code;
         d[i] = distance_of(o->type, span_of(actual, o->expected.n), o->expected);
         *beyond += d[i].beyond;
@@ -80,7 +83,8 @@ static rp_code judge(rp_err *e, run *x)
     const result *r = x->c.result;
     const result_kernel *k = r->n_kernels ? &r->kernels[0] : NULL;
     const char *why = k ? join(x->sc, k->approximate, k->contractible)
-                        : join(x->sc, x->k->approximate ? "approximate instructions" : "", x->k->contractible ? "a mul that may feed an add" : "");
+                        : join(x->sc, x->k->approximate ? "approximate instructions" : "",
+                               x->k->contractible ? "a mul that may feed an add" : "");
     bool contractible = k && *k->contractible;
     uint64_t beyond, differing;
     if (!why)
@@ -114,10 +118,13 @@ static uint64_t print_memory(FILE *f, const run *x)
     for (uint64_t i = 0; i < r->n_findings; i++, n++)
         if (f)
             fprintf(f, "  %s: %s%s\n", r->findings[i].kind, text_safe(x->sc, r->findings[i].message),
-                    r->findings[i].count > 1 ? scratch_printf(x->sc, " (%s times)", text_count(x->sc, r->findings[i].count)) : "");
+                    r->findings[i].count > 1
+                        ? scratch_printf(x->sc, " (%s times)", text_count(x->sc, r->findings[i].count))
+                        : "");
     for (uint64_t i = 0; i < r->n_fixtures && !result_emulated(r); i++) {
         const result_fixture *v = &r->fixtures[i];
-        n += (uint64_t)!v->guards_intact + (uint64_t)!v->inputs_unchanged + (uint64_t)(v->unwritten_bytes > 0);
+        n +=
+            (uint64_t)!v->guards_intact + (uint64_t)!v->inputs_unchanged + (uint64_t)(v->unwritten_bytes > 0);
         if (f && !v->guards_intact)
             fprintf(f, "  guard bands written: %s\n", text_safe(x->sc, v->guards_broken));
         if (f && !v->inputs_unchanged)
@@ -127,8 +134,9 @@ static uint64_t print_memory(FILE *f, const run *x)
     }
     for (uint64_t i = 0; i < r->n_strays; i++, n++)
         if (f)
-            fprintf(f, "  %llu bytes changed outside the outputs, first in %s at %llu\n", (unsigned long long)r->strays[i].stray_bytes,
-                    text_safe(x->sc, r->strays[i].buffer), (unsigned long long)r->strays[i].first_offset_bytes);
+            fprintf(f, "  %llu bytes changed outside the outputs, first in %s at %llu\n",
+                    (unsigned long long)r->strays[i].stray_bytes, text_safe(x->sc, r->strays[i].buffer),
+                    (unsigned long long)r->strays[i].first_offset_bytes);
     return n;
 }
 
@@ -152,29 +160,36 @@ static void print_outputs(const run *x)
     for (uint64_t i = 0; i < x->k->n_outputs; i++) {
         const kernel_output *o = &x->k->outputs[i];
         const distance *d = &x->d[i];
-        printf("%s %s, %s elements: ", text_safe(x->sc, o->name), dtype_names[o->type], text_count(x->sc, d->elements));
+        printf("%s %s, %s elements: ", text_safe(x->sc, o->name), dtype_names[o->type],
+               text_count(x->sc, d->elements));
         if (!d->differing_bits) {
             puts("equal bits");
             continue;
         }
-        printf("%s differ, at most %llu ulp and %.9g apart (element %llu: recorded %.9g, here %.9g); ulp %s: %s\n",
-               text_count(x->sc, d->differing_bits), (unsigned long long)d->max_ulp, d->max_abs, (unsigned long long)d->worst_index, d->worst_expected,
-               d->worst_actual, distance_histogram(x->sc, d), within(x, i) ? "accepted" : "rejected");
+        printf("%s differ, at most %llu ulp and %.9g apart (element %llu: recorded %.9g, here %.9g); ulp %s: "
+               "%s\n",
+               text_count(x->sc, d->differing_bits), (unsigned long long)d->max_ulp, d->max_abs,
+               (unsigned long long)d->worst_index, d->worst_expected, d->worst_actual,
+               distance_histogram(x->sc, d), within(x, i) ? "accepted" : "rejected");
         if (!within(x, i) && x->reason)
-            printf("  %s elements are more than %d ulp and more than 2^-%d of the largest magnitude, %.9g, apart\n", text_count(x->sc, d->beyond),
-                   DISTANCE_ULP, DISTANCE_SHIFT, d->largest);
+            printf("  %s elements are more than %d ulp and more than 2^-%d of the largest magnitude, %.9g, "
+                   "apart\n",
+                   text_count(x->sc, d->beyond), DISTANCE_ULP, DISTANCE_SHIFT, d->largest);
     }
     if (x->reason)
-        printf("bits may differ, within %d ulp or 2^-%d of an output's largest magnitude, because of: %s%s\n", DISTANCE_ULP, DISTANCE_SHIFT,
-               text_safe(x->sc, x->reason), x->fixture ? " (here not contracted)" : "");
+        printf("bits may differ, within %d ulp or 2^-%d of an output's largest magnitude, because of: %s%s\n",
+               DISTANCE_ULP, DISTANCE_SHIFT, text_safe(x->sc, x->reason),
+               x->fixture ? " (here not contracted)" : "");
     else
         puts("every operation is specified bit for bit: equal bits are asked for");
 }
 
 static int print_answer(const run *x)
 {
-    static const char *const words[] = {[EXIT_PASSED] = "passed",           [EXIT_REJECTED] = "rejected",
-                                        [EXIT_UNAVAILABLE] = "failed",      [EXIT_NUMERICAL] = "numerical_rejection",
+    static const char *const words[] = {[EXIT_PASSED] = "passed",
+                                        [EXIT_REJECTED] = "rejected",
+                                        [EXIT_UNAVAILABLE] = "failed",
+                                        [EXIT_NUMERICAL] = "numerical_rejection",
                                         [EXIT_UNTRUSTED] = "refused"};
     const result *r = x->c.result;
     int code = exit_of(x);
@@ -213,8 +228,8 @@ static int print_answer(const run *x)
         jw_end(j);
         return cli_print_json(j, code);
     }
-    printf("%s, by %s, on %s%s\n", text_safe(x->sc, x->k->name), text_safe(x->sc, x->k->producer), text_safe(x->sc, r->device_name),
-           result_emulated(r) ? ", emulated" : "");
+    printf("%s, by %s, on %s%s\n", text_safe(x->sc, x->k->name), text_safe(x->sc, x->k->producer),
+           text_safe(x->sc, r->device_name), result_emulated(r) ? ", emulated" : "");
     if (print_memory(NULL, x)) {
         puts("findings:");
         print_memory(stdout, x);
@@ -229,7 +244,8 @@ static int print_answer(const run *x)
 
 static bool parse(options *o, int argc, char **argv)
 {
-    static const struct option longs[] = {{"device", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'}, {0}};
+    static const struct option longs[] = {
+        {"device", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'}, {0}};
     int c;
     while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
         if (c == '?')

@@ -2,6 +2,7 @@
 #include "replay/cli.h"
 #include "replay/open.h"
 #include "replay/picture.h"
+#include "replay/resolve_ask.h"
 #include <stdlib.h>
 
 typedef struct {
@@ -162,12 +163,50 @@ static bool parse_index(options *opt, const char *text)
     return !*end && strlen(text) < 10;
 }
 
+/* Everything that is asked without a bundle. */
+static int ask_library(const resolve_ask *ask, int n_bundles)
+{
+    if (!!ask->call + !!ask->against + ask->rules != 1 || n_bundles)
+        return cli_usage("resolve", "expected one of BUNDLE --cpu-only, --call, --against and --rules");
+    return ask->rules ? resolve_rules(ask) : ask->call ? resolve_one(ask) : resolve_against(ask);
+}
+
+/* An option of resolve_ask; false where the value is wrong. */
+static bool parse_ask(resolve_ask *ask, int c, const char *text)
+{
+    uint64_t sm;
+    char *end;
+    switch (c) {
+    case 'C':
+        ask->call = text;
+        return true;
+    case 'A':
+        ask->against = text;
+        return true;
+    case 'K':
+        ask->knowledge = text;
+        return true;
+    case 'R':
+        return ask->rules = true;
+    case 'L':
+        return lt_word_version(text, &ask->version, &ask->version_loose);
+    default:
+        sm = strtoull(text, &end, 10);
+        ask->sm = (unsigned)sm;
+        return *text >= '1' && *text <= '9' && !*end && sm < 10000;
+    }
+}
+
 int cmd_resolve(int argc, char **argv)
 {
-    static const struct option longs[] = {{"cpu-only", no_argument, NULL, 'c'}, {"index", required_argument, NULL, 'i'},
-                                          {"arena", no_argument, NULL, 'a'},    {"json", no_argument, NULL, 'j'},
+    static const struct option longs[] = {{"cpu-only", no_argument, NULL, 'c'},       {"index", required_argument, NULL, 'i'},
+                                          {"arena", no_argument, NULL, 'a'},          {"json", no_argument, NULL, 'j'},
+                                          {"call", required_argument, NULL, 'C'},     {"against", required_argument, NULL, 'A'},
+                                          {"knowledge", required_argument, NULL, 'K'}, {"sm", required_argument, NULL, 'S'},
+                                          {"lib", required_argument, NULL, 'L'},      {"rules", no_argument, NULL, 'R'},
                                           {0}};
     options opt = {0};
+    resolve_ask ask = {0};
     bool cpu_only = false;
     int c;
     while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -176,12 +215,17 @@ int cmd_resolve(int argc, char **argv)
         else if (c == 'a')
             opt.arena = true;
         else if (c == 'j')
-            opt.json = true;
-        else if (c != 'i')
+            opt.json = ask.json = true;
+        else if (c == 'i') {
+            if (!parse_index(&opt, optarg))
+                return cli_usage("resolve", "expected a number for --index, found \"%.40s\"", optarg);
+        } else if (c == '?' || c == ':')
             return cli_bad_option("resolve", argv);
-        else if (!parse_index(&opt, optarg))
-            return cli_usage("resolve", "expected a number for --index, found \"%.40s\"", optarg);
+        else if (!parse_ask(&ask, c, optarg))
+            return cli_usage("resolve", "expected --sm 90 and --lib 13.1.0, found \"%.40s\"", optarg);
     }
+    if (ask.call || ask.against || ask.rules)
+        return ask_library(&ask, argc - optind);
     if (argc - optind > 1)
         return cli_usage("resolve", "expected one bundle, found %d", argc - optind);
     if (!cpu_only)

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PHASE_DEADLINE_MS = 120000 };
+enum { PHASE_DEADLINE_MS = 120000, EMULATED_DEADLINE_MS = 900000 };
 static const uint64_t max_output_bytes = 16ULL << 30;
 
 void run_say(const run *x, const char *fmt, ...)
@@ -244,7 +244,7 @@ rp_code run_phase(rp_err *e, run *x, uint64_t index)
     }
     if (lower_job(e, &job_text, x->sc, x->l, phase_kind(index)) || put_in(e, x, dir, "job.json", job_text))
         return e->code;
-    if (client_run(e, &c, x->sc, x->worker, job_text, x->data_fd, PHASE_DEADLINE_MS) || put_result(e, x, dir, &c)) {
+    if (client_run(e, &c, x->sc, x->worker, job_text, x->data_fd, x->emulated ? EMULATED_DEADLINE_MS : PHASE_DEADLINE_MS) || put_result(e, x, dir, &c)) {
         if (e->code == RP_WORKER || e->code == RP_UNAVAILABLE)
             (void)keep_failure(e, x, p, dir, &c);
     } else {
@@ -365,9 +365,18 @@ static int print_unavailable(run *x, const char *reason)
 
 rp_code run_verify(rp_err *e, run *x, bool *accepted)
 {
-    verify_options vo = {.root = x->opt->root};
+    verify_options vo = {.root = x->opt->root, .compiled_later = true};
     *accepted = false;
-    if (store_open(e, &x->st, x->opt->path) || verify_bundle(e, &x->v, x->r, x->st, &vo))
+    report_begin(x->r, "container", true);
+    if (store_open(e, &x->st, x->opt->path)) {
+        /* A manifest that was reached and breaks a rule is an answered no. */
+        if (strncmp(finding_name(e->id), "container.", strlen("container.")) && err_to_finding(e, &x->r->fs)) {
+            report_end(x->r, "manifest.json");
+            return RP_OK;
+        }
+        return err_file(e, x->opt->path);
+    }
+    if (verify_bundle(e, &x->v, x->r, x->st, &vo))
         return err_file(e, x->opt->path);
     *accepted = report_verdict(x->r) == CHECK_PASSED && bundle_complete(x->v.bundle);
     if (*accepted)
@@ -416,6 +425,25 @@ rp_code run_probe(rp_err *e, run *x, const char **why)
     return RP_OK;
 }
 
+rp_code run_to_end(rp_err *e, run *x, int *exit_code)
+{
+    bool both = !strcmp(x->opt->device, "both");
+    if (run_prepare(e, x) || run_phases(e, x) || (both && run_compare_emulator(e, x)) || run_finish(e, x, true))
+        return e->code;
+    *exit_code = cli_worse(status_exit(record_status(&x->rec, x->j)), x->memory_rejected ? EXIT_REJECTED : EXIT_PASSED);
+    return RP_OK;
+}
+
+/* As well as can be. */
+void run_label_partial(run *x)
+{
+    rp_err late = {0};
+    if (x->ev.dir)
+        fprintf(stderr, "replay run: what was retained stays in %s, which is not a complete run\n", text_safe(x->sc, x->ev.dir));
+    if (x->j && run_finish(&late, x, false))
+        fprintf(stderr, "replay run: and it could not be labelled: %s\n", late.msg);
+}
+
 static int execute(rp_err *e, run *x)
 {
     bool accepted;
@@ -428,18 +456,11 @@ static int execute(rp_err *e, run *x)
         return cli_error("run", e, x->opt->json);
     if (why)
         return print_unavailable(x, why);
-    bool both = !strcmp(x->opt->device, "both");
-    bool begun = !run_prepare(e, x);
-    if (begun && !run_phases(e, x) && (!both || !run_compare_emulator(e, x)) && !run_finish(e, x, true))
-        return print_answer(x, cli_worse(status_exit(record_status(&x->rec, x->j)), x->memory_rejected ? EXIT_REJECTED : EXIT_PASSED));
-    int code = cli_error("run", e, x->opt->json);
-    if (x->ev.dir)
-        fprintf(stderr, "replay run: what was retained stays in %s, which is not a complete run\n", text_safe(x->sc, x->ev.dir));
-    if (begun) {
-        rp_err late = {0}; /* label the partial evidence as well as can be */
-        if (run_finish(&late, x, false))
-            fprintf(stderr, "replay run: and it could not be labelled: %s\n", late.msg);
-    }
+    int code = EXIT_BUG;
+    if (!run_to_end(e, x, &code))
+        return print_answer(x, code);
+    code = cli_error("run", e, x->opt->json);
+    run_label_partial(x);
     return code;
 }
 
@@ -484,6 +505,10 @@ static bool parse(run_options *o, int argc, char **argv)
             o->pair[1] = argv[optind++];
         }
     }
+    if (o->pair[0] && o->root)
+        return cli_usage("run", "--root pins one bundle, and a pair has two"), false;
+    if (o->pair[0] && (!strcmp(o->device, "emu") || !strcmp(o->device, "both")))
+        return cli_usage("run", "a pair is timed on a GPU, not with --device %s", o->device), false;
     o->path = optind < argc ? argv[optind] : cli_default_bundle;
     return true;
 }

@@ -246,6 +246,7 @@ static void verify_opened(rp_err *e, row *out, scratch *sc, scratch *own, const 
     else if (store_open(e, &st, path)) {
         if (e->code == RP_INVALID && strncmp(finding_name(e->id), "container.", strlen("container.")))
             refuse_manifest(e, out, r, path, j, f);
+        (void)err_file(e, path);
     } else if (!verify_bundle(e, &v, r, st, &opt)) {
         int code = exit_code_of(o, &v, r);
         if (j)
@@ -391,7 +392,6 @@ static void put_error(jw *j, const answer *b, const char *path)
 static void give_out(answer *b, scratch *sc, const char *path, jw *j, bool first)
 {
     if (b->err.code) {
-        (void)err_file(&b->err, path);
         b->row = (row){.path = path, .name = "", .trust = "", .verdict = "error", .exit_code = cli_error("verify", &b->err, false)};
         if (j)
             put_error(j, b, path);

@@ -75,7 +75,8 @@ const char *distance_histogram(scratch *sc, const distance *d)
         else if (k <= 1)
             s = scratch_printf(sc, "%s%s%u: %s", s, sep, k, text_count(sc, d->bins[k]));
         else
-            s = scratch_printf(sc, "%s%s%llu-%llu: %s", s, sep, 1ULL << (k - 1), ((1ULL << (k - 1)) - 1) * 2 + 1, text_count(sc, d->bins[k]));
+            s = scratch_printf(sc, "%s%s%llu-%llu: %s", s, sep, 1ULL << (k - 1),
+                               ((1ULL << (k - 1)) - 1) * 2 + 1, text_count(sc, d->bins[k]));
     }
     return s ? s : "";
 }

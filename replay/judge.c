@@ -72,10 +72,25 @@ rp_code judgement_new(rp_err *e, judgement **out, scratch *sc, const lowering *l
     if (!j || !(j->worst = scratch_array(sc, l->n_fixtures, sizeof *j->worst)))
         return err_nomem(e);
     j->not_observed = "";
-    for (uint64_t i = 0; i < l->n_fixtures; i++)
+    for (uint64_t i = 0; i < l->n_fixtures; i++) {
         j->worst[i].passed = true;
+        j->checks_per_phase += l->fixtures[i].n_outputs;
+    }
     *out = j;
     return RP_OK;
+}
+
+/* All phases of a run are one device's: what they gave is compared as such. */
+static void check_device(judge *g)
+{
+    const result *first = g->j->first, *res = g->res;
+    begin(g, "device", true);
+    if (strcmp(first->device_name, res->device_name) || strcmp(first->device_uuid_sha256, res->device_uuid_sha256) ||
+        strcmp(first->driver, res->driver))
+        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, shown(g, "result.json"), "/device", NULL, NULL,
+                     "expected the first phase's device, %s under driver %s, found %s under %s, or another of its kind", first->device_name,
+                     first->driver, res->device_name, res->driver);
+    report_end(g->r, "%s, driver %s: the first phase's device", res->device_name, *res->driver ? res->driver : "none");
 }
 
 /* The job that was run is the one this bundle lowers to, and the result answers it. */
@@ -428,6 +443,7 @@ rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const l
         return e->code;
     g.res = res;
     j->first = j->first ? j->first : res;
+    check_device(&g);
     if (check_job(e, &g))
         return e->code;
     if (!res->ok)

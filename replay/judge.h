@@ -43,6 +43,7 @@ typedef struct {
     uint64_t n_phases, n_populations;
     phase_record phases[MAX_PHASES];
     population populations[MAX_POPULATIONS];
+    uint64_t checks_per_phase; /* outputs over all fixtures */
     numeric_verdict *worst; /* a lowered fixture each: the largest scaled error over phases and outputs */
     const result *first;    /* of the first phase with a result: device, libraries, graph */
     const result *timeline;

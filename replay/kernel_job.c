@@ -14,6 +14,7 @@ typedef struct {
     kernel_job *k;
     const char *json_path;
     js_node *root;
+    const char *text; /* of the JSON */
     st_tensor *tensors;
     size_t n_tensors;
 } reader;
@@ -24,9 +25,9 @@ static dtype type_named(const char *s)
     static const struct {
         const char *name;
         dtype t;
-    } known[] = {{"float16", DT_F16}, {"bfloat16", DT_BF16}, {"float32", DT_F32}, {"float64", DT_F64}, {"int8", DT_I8},
-                 {"int16", DT_I16},   {"int32", DT_I32},     {"int64", DT_I64},   {"uint8", DT_U8},    {"uint16", DT_U16},
-                 {"uint32", DT_U32},  {"uint64", DT_U64}};
+    } known[] = {{"float16", DT_F16}, {"bfloat16", DT_BF16}, {"float32", DT_F32}, {"float64", DT_F64},
+                 {"int8", DT_I8},     {"int16", DT_I16},     {"int32", DT_I32},   {"int64", DT_I64},
+                 {"uint8", DT_U8},    {"uint16", DT_U16},    {"uint32", DT_U32},  {"uint64", DT_U64}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(s, known[i].name))
             return known[i].t;
@@ -39,7 +40,8 @@ static dtype type_named(const char *s)
 static const st_tensor *tensor_of(const reader *r, const char *prefix, const char *name)
 {
     for (size_t i = 0; i < r->n_tensors; i++)
-        if (!strncmp(r->tensors[i].name, prefix, strlen(prefix)) && !strcmp(r->tensors[i].name + strlen(prefix), name))
+        if (!strncmp(r->tensors[i].name, prefix, strlen(prefix)) &&
+            !strcmp(r->tensors[i].name + strlen(prefix), name))
             return &r->tensors[i];
     return NULL;
 }
@@ -52,19 +54,23 @@ static rp_code read_buffer(reader *r, const char *name, js_node *o)
     size_t rank;
     bool output;
     const char *type;
-    if (js_as_obj(e, o) || js_str(e, &type, o, "dtype") || js_arr(e, &shape, &rank, o, "shape") || js_bool(e, &output, o, "output"))
+    if (js_as_obj(e, o) || js_str(e, &type, o, "dtype") || js_arr(e, &shape, &rank, o, "shape") ||
+        js_bool(e, &output, o, "output"))
         return e->code;
     dtype t = type_named(type);
     const st_tensor *in = tensor_of(r, "in.", name), *want = output ? tensor_of(r, "out.", name) : NULL;
     if ((!in && !output) || (output && !want))
-        return js_fail(e, o, FIND_FIXTURE_SHAPE, "expected a tensor %s.%s beside the kernel, found none", output ? "out" : "in", name);
+        return js_fail(e, o, FIND_FIXTURE_SHAPE, "expected a tensor %s.%s beside the kernel, found none",
+                       output ? "out" : "in", name);
     uint64_t bytes = in ? in->data.n : want->data.n;
     if ((want && want->data.n != bytes) || bytes % dtype_bytes(t))
-        return js_fail(e, o, FIND_FIXTURE_SHAPE, "expected tensors of one size for %s, in elements of %s", name, type);
+        return js_fail(e, o, FIND_FIXTURE_SHAPE, "expected tensors of one size for %s, in elements of %s",
+                       name, type);
     if (output)
-        r->k->outputs[r->k->n_outputs++] =
-            (kernel_output){.name = name, .type = t, .buffer = (int64_t)jb->n_buffers, .expected = want->data};
-    jb->buffers[jb->n_buffers++] = (job_buffer){.id = name, .place = JOB_EXTERNAL, .bytes = bytes, .writable = output};
+        r->k->outputs[r->k->n_outputs++] = (kernel_output){
+            .name = name, .type = t, .buffer = (int64_t)jb->n_buffers, .expected = want->data};
+    jb->buffers[jb->n_buffers++] =
+        (job_buffer){.id = name, .place = JOB_EXTERNAL, .bytes = bytes, .writable = output};
     return RP_OK;
 }
 
@@ -93,11 +99,45 @@ static bool value_of(job_value *v, const char *kind, const char *text)
         double x = strtod(text, &end);
         dtype_store(t, &v->bits, 0, x);
     } else {
+        /* 64 bits may be more than a double holds; 1e3 is an integer too. */
         v->bits = *text == '-' ? (uint64_t)strtoll(text, &end, 10) : strtoull(text, &end, 10);
+        if (*end) {
+            double x = strtod(text, &end);
+            if (!(x >= -0x1p53 && x <= 0x1p53))
+                return false;
+            v->bits = (uint64_t)(int64_t)x;
+        }
         if (width < 64)
             v->bits &= (UINT64_C(1) << width) - 1;
     }
     return !*end && end != text;
+}
+
+/* What follows KEY, a colon and white space, from `at` on; NULL when there is none. */
+static const char *after_key(const char *at, const char *key, char first)
+{
+    for (at = strstr(at, key); at; at = strstr(at, key)) {
+        at += strlen(key);
+        const char *v = at + strspn(at, " \t\r\n");
+        v += *v == ':';
+        if (v != at && v[-1] == ':') {
+            v += strspn(v, " \t\r\n");
+            if (!first || *v == first)
+                return v;
+        }
+    }
+    return NULL;
+}
+
+/* The digits of argument `index` as written, since a JSON number is read as a double: 64 bits are more than
+ * that holds. */
+static const char *digits_of(const reader *r, size_t index)
+{
+    const char *at = after_key(r->text, "\"args\"", '[');
+    for (size_t i = 0; at && i <= index; i++)
+        at = after_key(at, "\"value\"", 0);
+    size_t n = at ? strspn(at, "-0123456789") : 0;
+    return n && !strchr(".eE", at[n]) ? scratch_strndup(r->sc, at, n) : NULL;
 }
 
 static rp_code read_args(reader *r, job_step *s)
@@ -115,16 +155,21 @@ static rp_code read_args(reader *r, job_step *s)
         const char *kind;
         if (js_as_obj(e, o) || js_str(e, &kind, o, "kind") || js_get(e, &value, o, "value"))
             return e->code;
-        const char *text = js_scalar_text(value);
+        const char *text = js_scalar_text(value),
+                   *digits = js_kind(value) == JS_NUMBER ? digits_of(r, i) : NULL;
+        text = digits ? digits : text;
         s->args[i] = -1;
         if (!strcmp(kind, "buf")) {
             for (uint64_t b = 0; text && b < r->k->jb.n_buffers; b++)
                 if (!strcmp(r->k->jb.buffers[b].id, text))
                     s->args[i] = (int64_t)b;
             if (s->args[i] < 0)
-                return js_fail(e, value, FIND_JSON_VALUE, "expected one of the buffers, found \"%.64s\"", text ? text : "");
+                return js_fail(e, value, FIND_JSON_VALUE, "expected one of the buffers, found \"%.64s\"",
+                               text ? text : "");
         } else if (!text || !value_of(&s->values[i], kind, text)) {
-            return js_fail(e, o, FIND_JSON_VALUE, "expected buf, null, or a value of i8 to i64, u8 to u64, f16, bf16, f32, f64 or bool, found %.32s",
+            return js_fail(e, o, FIND_JSON_VALUE,
+                           "expected buf, null, or a value of i8 to i64, u8 to u64, f16, bf16, f32, f64 or "
+                           "bool, found %.32s",
                            kind);
         }
     }
@@ -138,12 +183,22 @@ static rp_code read_step(reader *r)
     job_step *s = scratch_alloc(r->sc, sizeof *s);
     if (!s)
         return err_nomem(e);
-    *s = (job_step){.kind = JOB_KERNEL, .entry = r->k->entry, .a = -1, .b = -1, .c = -1, .d = -1, .bias = -1, .workspace = -1, .src = -1, .dst = -1};
+    *s = (job_step){.kind = JOB_KERNEL,
+                    .entry = r->k->entry,
+                    .a = -1,
+                    .b = -1,
+                    .c = -1,
+                    .d = -1,
+                    .bias = -1,
+                    .workspace = -1,
+                    .src = -1,
+                    .dst = -1};
     if (js_u64s(e, s->grid, 3, r->root, "grid") || js_u64s(e, s->block, 3, r->root, "block") ||
         js_u64(e, &s->shared_bytes, r->root, "shared_bytes") || read_args(r, s))
         return e->code;
     if (!r->k->n_outputs || r->k->n_outputs > JOB_MAX_WRITES)
-        return js_fail(e, r->root, FIND_JSON_VALUE, "expected 1 to %d outputs, found %llu", JOB_MAX_WRITES, (unsigned long long)r->k->n_outputs);
+        return js_fail(e, r->root, FIND_JSON_VALUE, "expected 1 to %d outputs, found %llu", JOB_MAX_WRITES,
+                       (unsigned long long)r->k->n_outputs);
     for (uint64_t i = 0; i < r->k->n_outputs; i++)
         s->writes[s->n_writes++] = r->k->outputs[i].buffer;
     jb->steps = s;
@@ -160,7 +215,8 @@ static rp_code lay_out_data(reader *r)
         return err_nomem(r->e);
     for (uint64_t i = 0; i < jb->n_buffers; i++)
         if (!ck_add_u64(total, jb->buffers[i].bytes + PART_ALIGN, &total) || total > max_data)
-            return err_set(r->e, RP_IO, "expected at most %llu bytes of inputs", (unsigned long long)max_data);
+            return err_set(r->e, RP_IO, "expected at most %llu bytes of inputs",
+                           (unsigned long long)max_data);
     uint8_t *blob = scratch_alloc(r->sc, (size_t)total);
     job_input *in = scratch_array(r->sc, (size_t)jb->n_buffers, sizeof *in);
     if (!blob || !in)
@@ -179,7 +235,9 @@ static rp_code lay_out_data(reader *r)
             continue;
         offset = (offset + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
         memcpy(blob + offset, t->data.p, t->data.n);
-        in[n++] = (job_input){.buffer = (int64_t)i, .data = {.offset_bytes = offset, .bytes = t->data.n, .sha256 = digest_of(t->data)}};
+        in[n++] =
+            (job_input){.buffer = (int64_t)i,
+                        .data = {.offset_bytes = offset, .bytes = t->data.n, .sha256 = digest_of(t->data)}};
         offset += t->data.n;
     }
     for (size_t f = 0; f < jb->n_fixtures; f++)
@@ -202,7 +260,12 @@ static rp_code make_fixtures(reader *r, bool both)
         job_output *out = scratch_array(r->sc, (size_t)r->k->n_outputs, sizeof *out);
         if (!out || !jb->modules[0].name)
             return err_nomem(r->e);
-        jb->fixtures[f] = (job_fixture){.name = f ? "separate" : both ? "contracted" : "recorded", .separate = f == 1, .n_outputs = r->k->n_outputs, .outputs = out};
+        jb->fixtures[f] = (job_fixture){.name = f      ? "separate"
+                                                : both ? "contracted"
+                                                       : "recorded",
+                                        .separate = f == 1,
+                                        .n_outputs = r->k->n_outputs,
+                                        .outputs = out};
         for (uint64_t i = 0; i < r->k->n_outputs; i++) {
             out[i] = (job_output){.buffer = r->k->outputs[i].buffer, .offset_bytes = jb->output_bytes};
             jb->output_bytes += jb->buffers[r->k->outputs[i].buffer].bytes;
@@ -231,11 +294,15 @@ static rp_code read_all(reader *r, bool both)
     const char *st = scratch_printf(r->sc, "%.*s.safetensors", (int)(n - m), r->json_path);
     if (!ptx || !st)
         return err_nomem(e);
-    if (file_read(e, &text, r->sc, r->json_path, max_document) || file_read(e, &k->ptx, r->sc, ptx, max_document) ||
-        file_read(e, &tensors, r->sc, st, max_data) || st_read(e, &r->tensors, &r->n_tensors, r->sc, st, tensors) ||
-        js_parse(e, &r->root, r->sc, r->json_path, text) || js_as_obj(e, r->root) || js_str(e, &k->name, r->root, "name") ||
-        js_str(e, &k->producer, r->root, "producer") || js_str(e, &k->entry, r->root, "entry") || js_obj(e, &buffers, r->root, "buffers"))
+    if (file_read(e, &text, r->sc, r->json_path, max_document) ||
+        file_read(e, &k->ptx, r->sc, ptx, max_document) || file_read(e, &tensors, r->sc, st, max_data) ||
+        st_read(e, &r->tensors, &r->n_tensors, r->sc, st, tensors) ||
+        js_parse(e, &r->root, r->sc, r->json_path, text) || js_as_obj(e, r->root) ||
+        js_str(e, &k->name, r->root, "name") || js_str(e, &k->producer, r->root, "producer") ||
+        js_str(e, &k->entry, r->root, "entry") || js_obj(e, &buffers, r->root, "buffers"))
         return e->code;
+    if (!(r->text = scratch_strndup(r->sc, (const char *)text.p, text.n)))
+        return err_nomem(e);
     k->jb = (job){.phase = JOB_VALIDATE, .guard_bytes = GUARD_BYTES, .params_buffer = -1};
     k->jb.buffers = scratch_array(r->sc, js_len(buffers), sizeof *k->jb.buffers);
     k->outputs = scratch_array(r->sc, js_len(buffers), sizeof *k->outputs);
@@ -245,8 +312,9 @@ static rp_code read_all(reader *r, bool both)
         if (read_buffer(r, js_key_at(buffers, i), js_at(buffers, i)))
             return e->code;
     k->approximate = mentions(k->ptx, ".approx") || mentions(k->ptx, "\tex2.") || mentions(k->ptx, ".full.");
-    k->contractible = (mentions(k->ptx, "mul.f32") || mentions(k->ptx, "mul.f64") || mentions(k->ptx, "mul.ftz.f32")) &&
-                      (mentions(k->ptx, "add.f") || mentions(k->ptx, "sub.f"));
+    k->contractible =
+        (mentions(k->ptx, "mul.f32") || mentions(k->ptx, "mul.f64") || mentions(k->ptx, "mul.ftz.f32")) &&
+        (mentions(k->ptx, "add.f") || mentions(k->ptx, "sub.f"));
     return read_step(r) ? e->code : make_fixtures(r, both);
 }
 

@@ -30,8 +30,14 @@ int main(int argc, char **argv)
         name = "help";
     if (!strcmp(name, "--version"))
         name = "version";
-    for (const command *c = commands; c->name; c++)
-        if (!strcmp(c->name, name))
-            return c->fn(argc - 1, argv + 1);
+    for (const command *c = commands; c->name; c++) {
+        if (strcmp(c->name, name))
+            continue;
+        if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) {
+            printf("%s\nusage: replay %s\n", c->summary, c->usage);
+            return cli_finish(EXIT_PASSED);
+        }
+        return c->fn(argc - 1, argv + 1);
+    }
     return cli_usage("", "no command `%.80s`; `replay help` lists the commands", name);
 }

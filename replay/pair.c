@@ -10,8 +10,16 @@ const char *const pair_verdict_names[] = {"SAME", "FASTER", "SLOWER", "AMBIGUOUS
 static const char *const letters[] = {"a", "b"};
 static const uint64_t max_document = 1 << 20;
 
-/* splitmix64's first output for this seed; the sides change places when it is odd (a Fisher-Yates shuffle of two). */
-int pair_first(uint64_t seed)
+/* The products are meant modulo 2^64. */
+#ifdef __clang__
+#define WRAPS __attribute__((no_sanitize("unsigned-integer-overflow")))
+#else
+#define WRAPS
+#endif
+
+/* splitmix64's first output for this seed; the sides change places when it is odd (a Fisher-Yates shuffle of
+ * two). */
+WRAPS int pair_first(uint64_t seed)
 {
     uint64_t z = seed + 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -57,10 +65,12 @@ static const char *other_file(const manifest *a, const manifest *b)
     return NULL;
 }
 
-/* What is accepted; what a contract says of the implementation (accuracy, determinism, architecture, dispatch) may differ. */
+/* What is accepted; what a contract says of the implementation (accuracy, determinism, architecture,
+ * dispatch) may differ. */
 static bool accepts_the_same(const contract *a, const contract *b)
 {
-    if (a->n_tolerances != b->n_tolerances || a->n_fixtures != b->n_fixtures || a->checks_per_phase != b->checks_per_phase)
+    if (a->n_tolerances != b->n_tolerances || a->n_fixtures != b->n_fixtures ||
+        a->checks_per_phase != b->checks_per_phase)
         return false;
     for (size_t i = 0; i < a->n_tolerances; i++) {
         const contract_tolerance *t = contract_tolerance_of(b, a->tolerances[i].output);
@@ -69,7 +79,8 @@ static bool accepts_the_same(const contract *a, const contract *b)
             return false;
     }
     for (size_t i = 0; i < a->n_fixtures; i++)
-        if (strcmp(a->fixtures[i].name, b->fixtures[i].name) || a->fixtures[i].applies != b->fixtures[i].applies)
+        if (strcmp(a->fixtures[i].name, b->fixtures[i].name) ||
+            a->fixtures[i].applies != b->fixtures[i].applies)
             return false;
     return true;
 }
@@ -95,7 +106,10 @@ static const population *population_of(const judgement *j)
 static void fill_side(pair_side *out, scratch *sc, const run_record *r, const judgement *j)
 {
     const population *p = population_of(j);
-    *out = (pair_side){.bundle_name = r->bundle_name, .status = r->status, .root = r->root, .plan_signature = r->plan_signature};
+    *out = (pair_side){.bundle_name = r->bundle_name,
+                       .status = r->status,
+                       .root = r->root,
+                       .plan_signature = r->plan_signature};
     if (!p)
         return;
     out->n = p->n < PAIR_ROUNDS ? p->n : PAIR_ROUNDS;
@@ -109,18 +123,25 @@ static bool admitted(phase_status s)
     return s == PHASE_PASSED || s == PHASE_PROFILE_FAILED;
 }
 
-static const char *refusal(scratch *sc, const pair_record *p, const judgement *const j[2], const bool rejected[2])
+/* The side to blame: one that failed rather than one that was not run because of it. */
+static const char *refusal(scratch *sc, const pair_record *p, const judgement *const j[2],
+                           const bool rejected[2])
 {
-    for (int i = 0; i < 2; i++) {
+    for (int k = 0; k < 4; k++) {
+        int i = k % 2;
         phase_status s = judgement_status(j[i]);
-        if (!admitted(s) || rejected[i])
-            return scratch_printf(sc, "%s is no passed run (%s): its timings are admitted to no comparison", i ? "B" : "A",
-                                  admitted(s) ? phase_status_names[PHASE_REJECTED] : phase_status_names[s]);
+        if ((admitted(s) && !rejected[i]) || (k < 2 && s == PHASE_NOT_RUN))
+            continue;
+        return scratch_printf(sc, "%s is no passed run (%s): its timings are admitted to no comparison",
+                              i ? "B" : "A",
+                              admitted(s) ? phase_status_names[PHASE_REJECTED] : phase_status_names[s]);
     }
     for (int i = 0; i < 2; i++)
         if (p->side[i].n != PAIR_ROUNDS)
-            return scratch_printf(sc, "%s has %llu timing processes, not %d", i ? "B" : "A", (unsigned long long)p->side[i].n, PAIR_ROUNDS);
-    if (strcmp(j[0]->first->device_uuid_sha256, j[1]->first->device_uuid_sha256) || strcmp(j[0]->first->driver, j[1]->first->driver))
+            return scratch_printf(sc, "%s has %llu timing processes, not %d", i ? "B" : "A",
+                                  (unsigned long long)p->side[i].n, PAIR_ROUNDS);
+    if (strcmp(j[0]->first->device_uuid_sha256, j[1]->first->device_uuid_sha256) ||
+        strcmp(j[0]->first->driver, j[1]->first->driver))
         return "the two ran on different devices or drivers";
     return "";
 }
@@ -136,7 +157,8 @@ static uint64_t rounds_of(const judgement *const j[2])
     return n;
 }
 
-void pair_from_runs(pair_record *out, scratch *sc, const run_record rec[2], const judgement *const j[2], const bool rejected[2])
+void pair_from_runs(pair_record *out, scratch *sc, const run_record rec[2], const judgement *const j[2],
+                    const bool rejected[2])
 {
     *out = (pair_record){.rounds = rounds_of(j)};
     for (int i = 0; i < 2; i++)
@@ -159,7 +181,8 @@ int pair_exit(const pair_record *p, const judgement *const j[2])
 
 static const char *process_name(char out[32], int side, uint64_t k)
 {
-    snprintf(out, 32, "%s/phases/%llu-timing-%llu", letters[side], (unsigned long long)pair_timing_phase(k), (unsigned long long)(k + 1));
+    snprintf(out, 32, "%s/phases/%llu-timing-%llu", letters[side], (unsigned long long)pair_timing_phase(k),
+             (unsigned long long)(k + 1));
     return out;
 }
 
@@ -210,12 +233,16 @@ static rp_code read_side(rp_err *e, pair_side *s, js_node *root, const char *key
     js_node *o, *a;
     const char *folder;
     size_t n = 0;
-    if (js_obj(e, &o, root, key) || js_str(e, &folder, o, "folder") || js_str(e, &s->bundle_name, o, "bundle") || js_digest(e, &s->root, o, "root") ||
-        js_digest(e, &s->plan_signature, o, "plan_signature") || js_str(e, &s->status, o, "status") || js_arr(e, &a, &n, o, "medians_ps") ||
-        js_u64(e, &s->s.median_ps, o, "median_ps") || js_u64(e, &s->s.min_ps, o, "min_ps") || js_u64(e, &s->s.max_ps, o, "max_ps"))
+    if (js_obj(e, &o, root, key) || js_str(e, &folder, o, "folder") ||
+        js_str(e, &s->bundle_name, o, "bundle") || js_digest(e, &s->root, o, "root") ||
+        js_digest(e, &s->plan_signature, o, "plan_signature") || js_str(e, &s->status, o, "status") ||
+        js_arr(e, &a, &n, o, "medians_ps") || js_u64(e, &s->s.median_ps, o, "median_ps") ||
+        js_u64(e, &s->s.min_ps, o, "min_ps") || js_u64(e, &s->s.max_ps, o, "max_ps"))
         return e->code;
     if (strcmp(folder, key) || n > PAIR_ROUNDS)
-        return js_fail(e, o, FIND_EVIDENCE_INVALID, "expected folder %s and at most %d processes, found %.40s and %zu", key, PAIR_ROUNDS, folder, n);
+        return js_fail(e, o, FIND_EVIDENCE_INVALID,
+                       "expected folder %s and at most %d processes, found %.40s and %zu", key, PAIR_ROUNDS,
+                       folder, n);
     s->n = n;
     for (size_t i = 0; i < n; i++)
         if (js_as_u64(e, &s->medians_ps[i], js_at(a, i)))
@@ -232,7 +259,8 @@ static rp_code read_order(rp_err *e, uint64_t *rounds, js_node *root)
     if (js_arr(e, &order, &n, root, "order"))
         return e->code;
     if (n > PAIR_ROUNDS)
-        return js_fail(e, order, FIND_EVIDENCE_INVALID, "expected at most %d rounds, found %zu", PAIR_ROUNDS, n);
+        return js_fail(e, order, FIND_EVIDENCE_INVALID, "expected at most %d rounds, found %zu", PAIR_ROUNDS,
+                       n);
     for (size_t k = 0; k < n; k++) {
         js_node *o = js_at(order, k);
         uint64_t seed;
@@ -244,7 +272,8 @@ static rp_code read_order(rp_err *e, uint64_t *rounds, js_node *root)
             if (i < two && js_as_str(e, &have, js_at(processes, i)))
                 return e->code;
             if (seed != k || two != 2 || strcmp(have, want))
-                return js_fail(e, o, FIND_EVIDENCE_CLAIM, "expected %s as process %zu of seed %zu, found %.60s", want, i + 1, k, have);
+                return js_fail(e, o, FIND_EVIDENCE_CLAIM,
+                               "expected %s as process %zu of seed %zu, found %.60s", want, i + 1, k, have);
         }
     }
     *rounds = n;
@@ -258,14 +287,17 @@ rp_code pair_read(rp_err *e, pair_record *out, scratch *sc, const char *file, sp
     uint64_t floor_permille;
     int verdict;
     *out = (pair_record){0};
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-pair/0") || js_str(e, &scope, root, "scope") ||
-        js_u64(e, &floor_permille, root, "floor_permille"))
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-pair/0") ||
+        js_str(e, &scope, root, "scope") || js_u64(e, &floor_permille, root, "floor_permille"))
         return e->code;
     if (strcmp(scope, pair_scope) || floor_permille != PAIR_FLOOR_PERMILLE)
-        return js_fail(e, root, FIND_EVIDENCE_INVALID, "expected scope %s and a floor of %d permille, found %.40s and %llu", pair_scope, PAIR_FLOOR_PERMILLE,
-                       scope, (unsigned long long)floor_permille);
-    if (read_order(e, &out->rounds, root) || read_side(e, &out->side[0], root, letters[0]) || read_side(e, &out->side[1], root, letters[1]) ||
-        js_enum(e, &verdict, root, "verdict", pair_verdict_names) || js_str(e, &out->reason, root, "reason") || js_get(e, &v, root, "tool"))
+        return js_fail(e, root, FIND_EVIDENCE_INVALID,
+                       "expected scope %s and a floor of %d permille, found %.40s and %llu", pair_scope,
+                       PAIR_FLOOR_PERMILLE, scope, (unsigned long long)floor_permille);
+    if (read_order(e, &out->rounds, root) || read_side(e, &out->side[0], root, letters[0]) ||
+        read_side(e, &out->side[1], root, letters[1]) ||
+        js_enum(e, &verdict, root, "verdict", pair_verdict_names) ||
+        js_str(e, &out->reason, root, "reason") || js_get(e, &v, root, "tool"))
         return e->code;
     out->verdict = (pair_verdict)verdict;
     return js_done(e, root);
@@ -273,7 +305,8 @@ rp_code pair_read(rp_err *e, pair_record *out, scratch *sc, const char *file, sp
 
 void pair_print(FILE *f, scratch *sc, const pair_record *p)
 {
-    static const char *const head[] = {"side", "plan", "plan signature", "status", "processes", "median of medians", "least", "greatest"};
+    static const char *const head[] = {
+        "side", "plan", "plan signature", "status", "processes", "median of medians", "least", "greatest"};
     text_table *t = text_table_new(sc, "llllrrrr");
     char hex[DIGEST_HEX];
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
@@ -295,9 +328,11 @@ void pair_print(FILE *f, scratch *sc, const pair_record *p)
     if (p->verdict == PAIR_REFUSED)
         fprintf(f, "pair: REFUSED: %s\n", text_safe(sc, p->reason));
     else
-        fprintf(f, "pair: %s: B takes %.3f of A's time (%s, %d processes each, floor %.1f %%)\n", pair_verdict_names[p->verdict],
-                p->side[0].s.median_ps ? (double)p->side[1].s.median_ps / (double)p->side[0].s.median_ps : 0.0, pair_scope, PAIR_ROUNDS,
-                PAIR_FLOOR_PERMILLE / 10.0);
+        fprintf(f, "pair: %s: B takes %.3f of A's time (%s, %d processes each, floor %.1f %%)\n",
+                pair_verdict_names[p->verdict],
+                p->side[0].s.median_ps ? (double)p->side[1].s.median_ps / (double)p->side[0].s.median_ps
+                                       : 0.0,
+                pair_scope, PAIR_ROUNDS, PAIR_FLOOR_PERMILLE / 10.0);
 }
 
 /* --- Audit. --- */
@@ -305,7 +340,8 @@ void pair_print(FILE *f, scratch *sc, const pair_record *p)
 static void differs(report *r, const char *where, const char *claimed, const char *found)
 {
     if (strcmp(claimed, found))
-        findings_add(&r->fs, FIND_EVIDENCE_CLAIM, "pair.json", where, NULL, NULL, "claimed %.100s, recomputed %.100s", claimed, found);
+        findings_add(&r->fs, FIND_EVIDENCE_CLAIM, "pair.json", where, NULL, NULL,
+                     "claimed %.100s, recomputed %.100s", claimed, found);
 }
 
 static void compare_u64(report *r, const char *where, uint64_t claimed, uint64_t found)
@@ -352,7 +388,8 @@ static rp_code judge_pair(rp_err *e, pair_audited *p, scratch *sc)
         }
     const char *other = pair_difference(s[0].v.bundle, s[1].v.bundle);
     if (other)
-        findings_add(&p->r->fs, FIND_EVIDENCE_CLAIM, "pair.json", "", NULL, NULL, "expected two plans of one workload, found another %s", other);
+        findings_add(&p->r->fs, FIND_EVIDENCE_CLAIM, "pair.json", "", NULL, NULL,
+                     "expected two plans of one workload, found another %s", other);
     const run_record rec[2] = {s[0].recomputed, s[1].recomputed};
     const judgement *const j[2] = {s[0].j, s[1].j};
     bool rejected[2];
@@ -365,7 +402,8 @@ static rp_code judge_pair(rp_err *e, pair_audited *p, scratch *sc)
         compare_side(p->r, i, &p->claimed.side[i], &p->recomputed.side[i]);
     }
     compare_u64(p->r, "/order", p->claimed.rounds, p->recomputed.rounds);
-    differs(p->r, "/verdict", pair_verdict_names[p->claimed.verdict], pair_verdict_names[p->recomputed.verdict]);
+    differs(p->r, "/verdict", pair_verdict_names[p->claimed.verdict],
+            pair_verdict_names[p->recomputed.verdict]);
     differs(p->r, "/reason", p->claimed.reason, p->recomputed.reason);
     report_end(p->r, "one workload, the order of the seeds, medians, ranges, verdict: claimed = recomputed");
     return p->r->fs.nomem ? err_nomem(e) : RP_OK;

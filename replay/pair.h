@@ -39,11 +39,13 @@ uint64_t pair_timing_phase(uint64_t k);
 /* By the rule, from medians and ranges. */
 pair_verdict pair_judge(const spread *a, const spread *b);
 
-/* What the two differ in when they are not of one workload (reference, fixtures, what the contract accepts), else NULL. */
+/* What the two differ in when they are not of one workload (reference, fixtures, what the contract accepts),
+ * else NULL. */
 const char *pair_difference(const bundle *a, const bundle *b);
 
 /* Fill `out` from both sides; `rejected`: a side's findings, whatever its phases say. */
-void pair_from_runs(pair_record *out, scratch *sc, const run_record rec[2], const judgement *const j[2], const bool rejected[2]);
+void pair_from_runs(pair_record *out, scratch *sc, const run_record rec[2], const judgement *const j[2],
+                    const bool rejected[2]);
 int pair_exit(const pair_record *p, const judgement *const j[2]);
 void pair_write(jw *j, const pair_record *p);
 RP_MUST rp_code pair_read(rp_err *e, pair_record *out, scratch *sc, const char *file, span text);
@@ -57,7 +59,8 @@ typedef struct {
 } pair_audited;
 
 /* As audit_folder; clear with pair_audit_clear. */
-RP_MUST rp_code pair_audit(rp_err *e, pair_audited *out, scratch *sc, const char *dir, const verify_options *opt);
+RP_MUST rp_code pair_audit(rp_err *e, pair_audited *out, scratch *sc, const char *dir,
+                           const verify_options *opt);
 void pair_audit_clear(pair_audited *p);
 int pair_audit_exit(const pair_audited *p);
 

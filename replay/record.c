@@ -46,8 +46,11 @@ void record_from_judgement(run_record *r, scratch *sc, const judgement *j, bool 
     for (uint64_t i = 0; i < j->n_phases; i++) {
         const phase_record *p = &j->phases[i];
         r->phases[i] = *p;
+        /* A phase that broke or was not reached owes its checks; one that does not exist on this device has none. */
+        if (!p->checks_total && (p->status == PHASE_PROCESS_FAILED || p->status == PHASE_NOT_RUN || p->status == PHASE_REJECTED))
+            r->phases[i].checks_total = j->checks_per_phase;
         r->checks_passed += p->checks_passed;
-        r->checks_total += p->checks_total;
+        r->checks_total += r->phases[i].checks_total;
         if (p->has_observed && !r->has_observed) {
             r->has_observed = true;
             r->observed_signature = p->observed;

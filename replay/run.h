@@ -3,8 +3,8 @@
 #define REPLAY_RUN_H
 
 #include "gpu/client.h"
+#include "replay/campaign.h"
 #include "replay/evidence.h"
-#include "replay/record.h"
 #include <stdio.h>
 
 typedef struct {
@@ -60,12 +60,22 @@ bool run_goes_on(const run *x);
 RP_MUST rp_code run_phases(rp_err *e, run *x);
 /* Write the record and close the evidence: under its final name when complete. */
 RP_MUST rp_code run_finish(rp_err *e, run *x, bool complete);
+/* All steps from run_prepare on; and after an error, what is left is labelled. */
+RP_MUST rp_code run_to_end(rp_err *e, run *x, int *exit_code);
+void run_label_partial(run *x);
 
 /* run_many.c: several bundles, perhaps a pair after them: one folder each and campaign.json. Exit code. */
 int run_many(const run_options *opt, char *const *args, size_t n_args);
-/* run_pair.c: opt->pair into opt->out. On RP_OK *verdict and *exit_code say what came out; progress as in a run. `j` (or NULL): members
- * of an open object. */
-RP_MUST rp_code run_pair(rp_err *e, scratch *sc, const run_options *opt, jw *j, const char **verdict, int *exit_code);
-int run_pair_alone(const run_options *opt);
+
+/* run_pair.c: opt->pair in turns, into opt->out. A pair that is not one of a single workload is RP_USAGE; otherwise *out says what came
+ * of it, lent by sc. */
+typedef struct {
+    const char *said;  /* the verdict's name, or why nothing was run */
+    bool has_evidence; /* at opt->out */
+    int exit_code;
+    campaign_folder rows[2]; /* with evidence */
+} pair_outcome;
+RP_MUST rp_code run_pair(rp_err *e, pair_outcome *out, scratch *sc, const run_options *opt, jw *j);
+int run_pair_alone(run_options *opt);
 
 #endif

@@ -26,22 +26,27 @@ rp_code run_probe_emulator(rp_err *e, run *x, const char **why)
         if (e->code != RP_UNAVAILABLE)
             return e->code;
         *e = (rp_err){0};
-        *why = scratch_printf(x->sc, "%s%sno emulator (%s)", before ? before : "", before ? ", and " : "", said ? said : "");
+        *why = scratch_printf(x->sc, "%s%sno emulator (%s)", before ? before : "", before ? ", and " : "",
+                              said ? said : "");
         return *why ? RP_OK : err_nomem(e);
     }
     if (!x->device.available) {
-        *why = scratch_printf(x->sc, "%s%sno emulator (%s)", before ? before : "", before ? ", and " : "", x->device.reason);
+        *why = scratch_printf(x->sc, "%s%sno emulator (%s)", before ? before : "", before ? ", and " : "",
+                              x->device.reason);
         return *why ? RP_OK : err_nomem(e);
     }
     x->emulated = true;
     if (before)
-        run_say(x, "%s: %s runs it instead\n", text_safe(x->sc, before), text_safe(x->sc, x->device.device_name));
-    run_say(x, "emulated: the retained PTX is interpreted, library calls are reference arithmetic, and no time is shown\n");
+        run_say(x, "%s: %s runs it instead\n", text_safe(x->sc, before),
+                text_safe(x->sc, x->device.device_name));
+    run_say(x, "emulated: the retained PTX is interpreted, library calls are reference arithmetic, and no "
+               "time is shown\n");
     return RP_OK;
 }
 
 /* The outputs of one fixture as the GPU's first phase left them. */
-static rp_code gpu_outputs(rp_err *e, uint8_t *out, size_t n, scratch *sc, const run *x, const lowered_fixture *f)
+static rp_code gpu_outputs(rp_err *e, uint8_t *out, size_t n, scratch *sc, const run *x,
+                           const lowered_fixture *f)
 {
     const char *path = scratch_printf(sc, "%s/phases/1-validate/outputs/%s.xor.zst", x->ev.dir, f->name);
     span packed;
@@ -83,8 +88,8 @@ static rp_code compare_fixture(rp_err *e, run *x, uint64_t i, int output_fd, jw 
         jw_str(j, "output", f->expected[o].name);
         distance_json(j, &d);
         jw_end(j);
-        run_say(x, "  %s %s, emulator against GPU in ulp:  %s\n", text_safe(sc, f->name), text_safe(sc, f->expected[o].name),
-                distance_histogram(sc, &d));
+        run_say(x, "  %s %s, emulator against GPU in ulp:  %s\n", text_safe(sc, f->name),
+                text_safe(sc, f->expected[o].name), distance_histogram(sc, &d));
     }
     scratch_free(sc);
     return e->code;
@@ -94,8 +99,9 @@ static void report_memory(run *x, const result *r)
 {
     report_begin(x->r, "emulator: memory", true);
     for (uint64_t i = 0; i < r->n_findings; i++)
-        findings_add(&x->r->fs, FIND_RUN_MEMORY, "emulated/result.json", scratch_printf(x->sc, "/findings/%llu", (unsigned long long)i), NULL, NULL,
-                     "%s: %s", r->findings[i].kind, r->findings[i].message);
+        findings_add(&x->r->fs, FIND_RUN_MEMORY, "emulated/result.json",
+                     scratch_printf(x->sc, "/findings/%llu", (unsigned long long)i), NULL, NULL, "%s: %s",
+                     r->findings[i].kind, r->findings[i].message);
     x->memory_rejected = r->n_findings > 0;
     report_end(x->r, "every access of every kernel checked, on the CPU");
 }
@@ -123,7 +129,8 @@ rp_code run_compare_emulator(rp_err *e, run *x)
     client_device found;
     span job_text;
     const char *emu = client_emu_path(x->sc);
-    if (!x->j->n_phases || (x->j->phases[0].status != PHASE_PASSED && x->j->phases[0].status != PHASE_NUMERICAL))
+    if (!x->j->n_phases ||
+        (x->j->phases[0].status != PHASE_PASSED && x->j->phases[0].status != PHASE_NUMERICAL))
         return RP_OK;
     if (!emu)
         return err_nomem(e);

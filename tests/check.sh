@@ -46,6 +46,11 @@ for harness in "$build"/tests/corpus-*; do
     step "corpus $name" "$harness" "tests/fuzz/corpus/$name"
 done
 step cli bash tests/cli/run.sh "$build" "$bundles"
+if [ -z "${REPLAY_SANITIZED-}" ]; then
+    step documents python3 tests/docs/check_docs.py "$build"
+    step schemas python3 tests/docs/check_schemas.py "$build"
+fi
+[ ! -d artifacts/evidence ] || step evidence bash tests/evidence.sh "$build"
 [ -n "${REPLAY_SANITIZED-}" ] || step libraries no_cuda
 
 echo

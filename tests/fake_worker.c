@@ -4,7 +4,6 @@
  * beside that name, for kernels/000_cast.cu the files 000_cast.json (the bundle's record of the kernel, which
  * says by what compiler) and 000_cast.ptx; without them it is a worker that has no compiler.
  *
- *
  *   fake-worker, fake-worker-good   all well: outputs.bin as it is, the rest invented to fit the job
  *   …-crash, …-hang                 dies of a signal; never ends
  *   …-truncated                     half a result, exit 0
@@ -13,10 +12,12 @@
  *   …-stray                         a node wrote where it should not (validate)
  *   …-numeric                       the first output is wrong
  *   …-nondeterministic              the two runs of the first fixture differ (validate)
- *   …-registers                     the library's kernel takes other registers than in the other phases
- * (timeline) …-profile-fail                  the profiler failed (timeline, instructions) …-no-device the
- * probe finds nothing …-no-compile                    the sources do not compile …-other-device another
- * device than that of all the others
+ *   …-registers                     the library's kernel takes other registers (timeline)
+ *   …-profile-fail                  the profiler failed (timeline, instructions)
+ *   …-no-device                     the probe finds nothing
+ *   …-no-compile                    the sources do not compile
+ *   …-other-device                  another device than that of all the others
+ *   …-rows-slow                     slower where the first product's result lies by rows
  *
  * MODE-PHASE (crash-timeline) plays MODE in that phase alone, and is good in the others. */
 #include "artifacts/base/file.h"
@@ -168,6 +169,15 @@ static void invent_fixtures(fake *f)
     }
 }
 
+static uint64_t paced(const fake *f, uint64_t ps)
+{
+    const job *jb = f->jb;
+    for (uint64_t i = 0; i < jb->n_steps; i++)
+        if (jb->steps[i].kind == JOB_MATMUL)
+            return is(f, "rows-slow") && jb->steps[i].call.d.order == LT_ROW ? ps * 3 / 2 : ps;
+    return ps;
+}
+
 static void invent_timing(fake *f)
 {
     static const char *const scopes[] = {"host_graph_launch_sync", "host_stream_launch_sync",
@@ -178,13 +188,13 @@ static void invent_timing(fake *f)
     r->n_timings = 3;
     r->timings = some(f, 3, sizeof *r->timings);
     for (int i = 0; i < 3; i++) {
-        uint64_t calls = (t->block_ns * 1000 + call_ps[i] - 1) / call_ps[i];
+        uint64_t call = paced(f, call_ps[i]), calls = (t->block_ns * 1000 + call - 1) / call;
         r->timings[i] = (result_timing){.scope = scopes[i],
                                         .n = t->blocks,
                                         .calls_per_block = calls < t->max_calls ? calls : t->max_calls};
         r->timings[i].samples_ps = some(f, t->blocks, sizeof(uint64_t));
         for (uint64_t k = 0; k < t->blocks; k++)
-            r->timings[i].samples_ps[k] = call_ps[i] + k * 1000;
+            r->timings[i].samples_ps[k] = call + k * 1000;
     }
     r->n_clocks = 2 * t->blocks;
     r->clocks = some(f, r->n_clocks, sizeof *r->clocks);

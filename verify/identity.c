@@ -54,6 +54,7 @@ static void check_text(rp_err *e, report *r, const bundle *b, const char *path, 
 
 static void check_texts(rp_err *e, report *r, const bundle *b)
 {
+    static const char *const texts[] = {"plan/buffer_ir.txt", "plan/typed_ops.json"};
     span typed;
     report_begin(r, "identity.texts", true);
     if (!b->plan) {
@@ -61,6 +62,9 @@ static void check_texts(rp_err *e, report *r, const bundle *b)
         return;
     }
     if (b->plan->renderer == RENDER_OPAQUE) {
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            if (!manifest_find(b->man, texts[i]))
+                findings_add(&r->fs, FIND_FILE_MISSING, texts[i], NULL, NULL, NULL, "expected the captured text, found none");
         report_end(r, "renderer opaque: buffer_ir.txt and typed_ops.json by digest with the capture alone");
         return;
     }
@@ -69,9 +73,9 @@ static void check_texts(rp_err *e, report *r, const bundle *b)
         err_nomem(e);
         return;
     }
-    check_text(e, r, b, "plan/buffer_ir.txt", span_str(ir));
+    check_text(e, r, b, texts[0], span_str(ir));
     if (!e->code)
-        check_text(e, r, b, "plan/typed_ops.json", typed);
+        check_text(e, r, b, texts[1], typed);
     report_end(r, "buffer_ir.txt and typed_ops.json re-rendered by %s, byte for byte", b->plan->renderer_name);
 }
 

@@ -131,7 +131,9 @@ static void check_recompiled(rp_err *e, report *r, const bundle *b, const verify
     ties t = {0};
     report_begin(r, "kernels.recompiled", false);
     if (opt->quick || !opt->compile) {
-        report_not_checkable(r, "source not tied to the PTX: %s", opt->quick ? "--quick leaves recompiling out" : "no compiler at hand");
+        report_not_checkable(r, "source not tied to the PTX: %s", opt->quick            ? "--quick leaves recompiling out"
+                                                                      : opt->compiled_later ? "the run compiles them, and keeps what it ran"
+                                                                                            : "no compiler at hand");
         return;
     }
     for (uint64_t i = 0; i < b->n_kernels && !e->code && !t.untied; i++)

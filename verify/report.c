@@ -28,6 +28,9 @@ static void add(report *r, check_status otherwise, const char *text)
         numeric &= r->fs.v[i].id == FIND_RUN_NUMERIC;
     if (r->fs.n > r->mark)
         status = numeric ? CHECK_NUMERICAL : CHECK_REJECTED;
+    /* The words of a check say what was compared; after a no they must not read like a yes. */
+    if (text && r->fs.n > r->mark)
+        text = scratch_printf(r->sc, "%zu finding%s; compared: %s", r->fs.n - r->mark, r->fs.n - r->mark == 1 ? "" : "s", text);
     if (r->n == REPORT_MAX_CHECKS || !text) {
         r->fs.nomem = true;
         return;

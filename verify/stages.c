@@ -33,6 +33,7 @@ void verify_arena(rp_err *e, report *r, bundle *b)
     if (arena_bind(e, &r->fs, b->recorded_arena, b->requests, arena_path))
         return;
     if (b->plan->arena == ARENA_GIVEN) {
+        arena_check_peak(&r->fs, b->recorded_arena, b->plan->n_nodes, arena_path);
         report_end(r, "policy given: %llu recorded ranges cover what the nodes need; offsets are taken as given", (unsigned long long)b->recorded_arena->n);
     } else {
         arena_compare(&r->fs, b->rebuilt_arena, b->recorded_arena, arena_path);

@@ -20,6 +20,7 @@ typedef struct {
     const char *attestation_path; /* a statement about this bundle to read back, or NULL */
     bool quick;               /* without regenerating fixtures and references and without recompiling */
     compile_fn compile;       /* NULL: no compiler at hand */
+    bool compiled_later;      /* the caller compiles the sources itself and compares */
     void *compile_ctx;
 } verify_options;
 

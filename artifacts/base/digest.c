@@ -4,13 +4,22 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 struct digest_ctx {
     EVP_MD_CTX *md;
-    EVP_MD *algorithm; /* fetched once: OpenSSL 3 looks it up anew at each EVP_sha256() */
 };
+
+/* Fetched once and kept: OpenSSL 3 looks it up anew at each EVP_sha256(). */
+static EVP_MD *algorithm;
+static pthread_once_t fetched = PTHREAD_ONCE_INIT;
+
+static void fetch(void)
+{
+    algorithm = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
 
 digest_ctx *digest_ctx_new(void)
 {
@@ -18,8 +27,8 @@ digest_ctx *digest_ctx_new(void)
     if (!c)
         return NULL;
     c->md = EVP_MD_CTX_new();
-    c->algorithm = EVP_MD_fetch(NULL, "SHA256", NULL);
-    if (!c->md || !c->algorithm) {
+    pthread_once(&fetched, fetch);
+    if (!c->md || !algorithm) {
         digest_ctx_free(c);
         return NULL;
     }
@@ -31,7 +40,6 @@ void digest_ctx_free(digest_ctx *c)
     if (!c)
         return;
     EVP_MD_CTX_free(c->md);
-    EVP_MD_free(c->algorithm);
     free(c);
 }
 
@@ -44,7 +52,7 @@ static void must(int ok)
 
 void digest_begin(digest_ctx *c)
 {
-    must(EVP_DigestInit_ex2(c->md, c->algorithm, NULL));
+    must(EVP_DigestInit_ex2(c->md, algorithm, NULL));
 }
 
 void digest_add(digest_ctx *c, span s)

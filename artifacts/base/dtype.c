@@ -107,6 +107,15 @@ static inline uint64_t narrow(format f, double v)
     uint64_t b = bits_of(v), fraction = b & ((UINT64_C(1) << 52) - 1);
     uint64_t sign = b >> 63 << (f.bits - 1);
     int biased = (int)(b >> 52 & 0x7ff);
+    if (biased >= f.emin + 1023 && biased <= f.emax + 1023) {
+        /* Normal in both: encode's arithmetic on the bits as they are, which is where the time of a reference
+         * goes. */
+        int drop = 53 - f.precision;
+        uint64_t magnitude = b & INT64_MAX, even = magnitude >> drop & 1;
+        uint64_t bits = ((magnitude + (UINT64_C(1) << (drop - 1)) - 1 + even) >> drop) -
+                        ((uint64_t)(f.emin + 1022) << (f.precision - 1));
+        return sign | (bits < beyond_bits(f) ? bits : beyond_bits(f));
+    }
     if (biased == 0x7ff) {
         uint64_t quiet = UINT64_C(1) << (f.precision - 2);
         return sign | beyond_bits(f) | (fraction ? quiet | fraction >> (53 - f.precision) : 0);
@@ -292,11 +301,36 @@ void dtype_store(dtype t, void *buf, uint64_t i, double v)
     }
 }
 
+/* Below the largest binade the bits are rounded where they are, which is where the time of a reference goes.
+ */
+static inline double round_to(format f, double v)
+{
+    uint64_t b = bits_of(v);
+    int biased = (int)(b >> 52 & 0x7ff), drop = 53 - f.precision;
+    if (biased < f.emin + 1023 || biased >= f.emax + 1023)
+        return widen(f, narrow(f, v));
+    b += (UINT64_C(1) << (drop - 1)) - 1 + (b >> drop & 1);
+    return double_of(b >> drop << drop);
+}
+
 double dtype_round(dtype t, double v)
 {
     uint64_t storage = 0;
-    dtype_store(t, &storage, 0, v);
-    return dtype_load(t, &storage, 0);
+    switch (t) {
+    case DT_F16:
+        return round_to(F16, v);
+    case DT_BF16:
+        return round_to(BF16, v);
+    case DT_F32:
+        return round_to(F32, v);
+    case DT_F8_E4M3:
+        return round_to(E4M3, v);
+    case DT_F8_E5M2:
+        return round_to(E5M2, v);
+    default:
+        dtype_store(t, &storage, 0, v);
+        return dtype_load(t, &storage, 0);
+    }
 }
 
 double dtype_round_saturating(dtype t, double v)

@@ -449,6 +449,8 @@ static rp_code integer(rp_err *e, const js_node *v, double least)
 {
     if (expect(e, v, JS_NUMBER))
         return e->code;
+    if (!v->is_integer && v->number < two53 && v->number > -two53)
+        return js_fail(e, v, FIND_JSON_NUMBER, "expected an integer without fraction or exponent, found %.17g written with one", v->number);
     if (!v->is_integer || v->number >= two53 || v->number <= -two53)
         return js_fail(e, v, FIND_JSON_NUMBER, "expected an integer below 2^53, found %.17g", v->number);
     if (v->number < least)

@@ -219,7 +219,8 @@ rp_code proc_run(rp_err *e, proc_end *out, scratch *sc, const proc_spec *s)
     attend(pid, err_pipe[0], s, out, keep, max_keep);
     out->err_text = keep;
     if (got == sizeof why) {
-        err_set(e, why == ENOENT || why == EACCES ? RP_UNAVAILABLE : RP_IO, "cannot start: %s", strerror(why));
+        err_set(e, why == ENOENT || why == EACCES ? RP_UNAVAILABLE : RP_IO, "cannot start %s: %s", strrchr(s->path, '/') ? strrchr(s->path, '/') + 1 : s->path,
+                strerror(why));
         err_file(e, s->path);
     } else if (remembered) {
         err_set(e, RP_INTERRUPTED, "interrupted by %s", strsignal(remembered));

@@ -1,16 +1,16 @@
-/* An output that is only partly written, drawn small: a launch with too few blocks leaves its end, one with its axes exchanged leaves
- * the right columns of every row. The length of a row is read off the pattern itself. */
+/* An output that is only partly written, drawn small: a launch with too few blocks leaves its end, one with
+ * its axes exchanged leaves the right columns of every row. The length of a row is read off the pattern
+ * itself. */
 #include "gpu/emu/emu_phase.h"
 
 enum { MAP_ROWS = 8, MAP_COLUMNS = 32 };
 
-/* Bytes of a row: from one change from unwritten to written to the next, when every row is like the first; 0 when there is no such
- * pattern. */
+/* Bytes of a row: from one change from unwritten to written to the next, when every row is like the first; 0
+ * when there is no such pattern. */
 static uint64_t pitch_of(const uint8_t *states, uint64_t n)
 {
-    uint64_t first = 0, starts[2], found = 0;
-    bool begun = n && states[0] == EMU_WRITTEN;
-    if (begun)
+    uint64_t first = 0, starts[2], found = 0, last = n;
+    if (n && states[0] == EMU_WRITTEN)
         starts[found++] = 0;
     for (uint64_t i = 1; i < n && found < 2; i++)
         if (states[i] == EMU_WRITTEN && states[i - 1] != EMU_WRITTEN)
@@ -21,13 +21,17 @@ static uint64_t pitch_of(const uint8_t *states, uint64_t n)
     first = starts[0];
     if (pitch < 4 || n % pitch)
         return 0;
-    /* Rows begin where the buffer does: whatever comes before the first start belongs to row 0. */
-    uint64_t same = 0, rows = n / pitch;
+    while (states[last - 1] != EMU_WRITTEN)
+        last--;
+    /* Rows begin where the buffer does: whatever comes before the first start belongs to row 0. Rows after
+     * the last that is touched say nothing. */
+    uint64_t same = 0, rows = (last - 1) / pitch + 1;
     for (uint64_t r = 0; r + 1 < rows; r++) {
         uint64_t at = first + r * pitch;
-        same += at + pitch < n && states[at] == EMU_WRITTEN && states[at + pitch] == EMU_WRITTEN && states[at + pitch - 1] != EMU_WRITTEN;
+        same += at + pitch < n && states[at] == EMU_WRITTEN && states[at + pitch] == EMU_WRITTEN &&
+                states[at + pitch - 1] != EMU_WRITTEN;
     }
-    return 2 * same >= rows ? pitch : 0;
+    return 2 * same >= rows - 1 ? pitch : 0;
 }
 
 static uint64_t count(const uint8_t *states, uint64_t n)
@@ -77,19 +81,22 @@ const char *emu_coverage(scratch *sc, const uint8_t *states, uint64_t n)
         return "nothing of it is written";
     if (!matrix)
         pitch = n;
-    uint64_t rows = n / pitch, map_rows = rows < MAP_ROWS ? rows : MAP_ROWS, map_columns = pitch < MAP_COLUMNS ? pitch : MAP_COLUMNS;
+    uint64_t rows = n / pitch, map_rows = rows < MAP_ROWS ? rows : MAP_ROWS,
+             map_columns = pitch < MAP_COLUMNS ? pitch : MAP_COLUMNS;
     for (uint64_t r = 0; r < map_rows; r++) {
         if (r)
             map[at++] = '/';
         for (uint64_t c = 0; c < map_columns; c++)
-            map[at++] = cell(states, pitch, rows * r / map_rows, rows * (r + 1) / map_rows, pitch * c / map_columns, pitch * (c + 1) / map_columns);
+            map[at++] = cell(states, pitch, rows * r / map_rows, rows * (r + 1) / map_rows,
+                             pitch * c / map_columns, pitch * (c + 1) / map_columns);
     }
     map[at] = '\0';
     extent x = covered(states, pitch, rows);
     if (!matrix)
-        return scratch_printf(sc, "covered: bytes %llu to %llu of %llu  [%s]", (unsigned long long)x.c0, (unsigned long long)x.c1,
-                              (unsigned long long)n, map);
-    return scratch_printf(sc, "covered: rows %llu to %llu of %llu, bytes %llu to %llu of each row's %llu  [%s]", (unsigned long long)x.r0,
-                          (unsigned long long)x.r1, (unsigned long long)rows, (unsigned long long)x.c0, (unsigned long long)x.c1,
-                          (unsigned long long)pitch, map);
+        return scratch_printf(sc, "covered: bytes %llu to %llu of %llu  [%s]", (unsigned long long)x.c0,
+                              (unsigned long long)x.c1, (unsigned long long)n, map);
+    return scratch_printf(sc,
+                          "covered: rows %llu to %llu of %llu, bytes %llu to %llu of each row's %llu  [%s]",
+                          (unsigned long long)x.r0, (unsigned long long)x.r1, (unsigned long long)rows,
+                          (unsigned long long)x.c0, (unsigned long long)x.c1, (unsigned long long)pitch, map);
 }

@@ -4,8 +4,9 @@
 
 static bool same_place(const result_finding *a, const result_finding *b)
 {
-    return a->node == b->node && a->line == b->line && !strcmp(a->kind, b->kind) && !strcmp(a->kernel, b->kernel) &&
-           !strcmp(a->buffer, b->buffer) && !strncmp(a->message, b->message, 32);
+    return a->node == b->node && a->line == b->line && !strcmp(a->kind, b->kind) &&
+           !strcmp(a->kernel, b->kernel) && !strcmp(a->buffer, b->buffer) &&
+           !strncmp(a->message, b->message, 32);
 }
 
 rp_code emu_add_finding(rp_err *e, emu_phase *p, const result_finding *f)
@@ -40,7 +41,8 @@ rp_code emu_add_kernel_findings(rp_err *e, emu_phase *p, const job_step *s, cons
                             .offset_bytes = x->has_address ? x->offset_bytes : 0,
                             .bytes = x->bytes,
                             .count = x->count,
-                            .message = scratch_printf(p->sc, "node %llu (%.64s) %s", (unsigned long long)s->node, s->entry, text)};
+                            .message = scratch_printf(p->sc, "node %llu (%.64s) %s",
+                                                      (unsigned long long)s->node, s->entry, text)};
         if (!f.message)
             return err_nomem(e);
         if (emu_add_finding(e, p, &f))
@@ -73,19 +75,23 @@ rp_code emu_check_outputs(rp_err *e, emu_phase *p, const job_fixture *f, result_
                                                                   : "copy";
                 }
         const char *map = emu_coverage(p->sc, states, b->bytes);
-        result_finding x = {.kind = "unwritten_output",
-                            .fixture = p->fixture,
-                            .kernel = kernel,
-                            .buffer = b->id,
-                            .node = node,
-                            .offset_bytes = (int64_t)first,
-                            .bytes = missing,
-                            .count = 1,
-                            .message = map ? scratch_printf(p->sc, "output %.64s, last written by node %llu (%.64s): expected every byte written, found "
-                                                                   "%llu of %llu never written, the first at %llu; %s",
-                                                            b->id, (unsigned long long)node, kernel, (unsigned long long)missing,
-                                                            (unsigned long long)b->bytes, (unsigned long long)first, map)
-                                           : NULL};
+        result_finding x = {
+            .kind = "unwritten_output",
+            .fixture = p->fixture,
+            .kernel = kernel,
+            .buffer = b->id,
+            .node = node,
+            .offset_bytes = (int64_t)first,
+            .bytes = missing,
+            .count = 1,
+            .message =
+                map ? scratch_printf(p->sc,
+                                     "output %.64s, last written by node %llu (%.64s): expected every byte "
+                                     "written, found "
+                                     "%llu of %llu never written, the first at %llu; %s",
+                                     b->id, (unsigned long long)node, kernel, (unsigned long long)missing,
+                                     (unsigned long long)b->bytes, (unsigned long long)first, map)
+                    : NULL};
         if (!x.message)
             return err_nomem(e);
         if (emu_add_finding(e, p, &x))
@@ -116,8 +122,10 @@ rp_code emu_summarize(rp_err *e, emu_phase *p, result_fixture *out)
                 if (!strcmp(p->jb->buffers[k].id, f->buffer))
                     bytes = p->jb->buffers[k].bytes;
             out->guards_intact = false;
-            const char *item = scratch_printf(p->sc, "%s%s at %llu (kept from it)", f->buffer, before ? "-" : "+",
-                                              (unsigned long long)(before ? (uint64_t)-f->offset_bytes : (uint64_t)f->offset_bytes - bytes));
+            const char *item =
+                scratch_printf(p->sc, "%s%s at %llu (kept from it)", f->buffer, before ? "-" : "+",
+                               (unsigned long long)(before ? (uint64_t)-f->offset_bytes
+                                                           : (uint64_t)f->offset_bytes - bytes));
             if (note(e, p->sc, &out->guards_broken, item))
                 return e->code;
         }

@@ -1,9 +1,11 @@
-/* Where the job's buffers lie, and when they live. A job knows neither allocation nor release, so the arena's lives are read off its
- * steps: a buffer lives from the first step that touches it until a step touches another that shares a byte with it. */
+/* Where the job's buffers lie, and when they live. A job knows neither allocation nor release, so the arena's
+ * lives are read off its steps: a buffer lives from the first step that touches it until a step touches
+ * another that shares a byte with it. */
 #include "artifacts/base/ck.h"
 #include "gpu/emu/emu_phase.h"
 
-/* Allocations from the first address on, each aligned like a device's, none beside another; module globals far above. */
+/* Allocations from the first address on, each aligned like a device's, none beside another; module globals
+ * far above. */
 enum { ALIGN = 256 };
 static const uint64_t first_address = UINT64_C(1) << 33, first_globals = UINT64_C(1) << 45;
 
@@ -66,7 +68,8 @@ static rp_code map_externals(rp_err *e, emu_phase *p, uint8_t poison)
         uint32_t block;
         if (b->place != JOB_EXTERNAL || !b->bytes)
             continue;
-        if (emu_memory_map(e, &block, p->mem, b->id, p->address[i], b->bytes, jb->guard_bytes) || fill(e, p, p->address[i], b->bytes, poison) ||
+        if (emu_memory_map(e, &block, p->mem, b->id, p->address[i], b->bytes, jb->guard_bytes) ||
+            fill(e, p, p->address[i], b->bytes, poison) ||
             emu_buffer_add(e, &p->buffer_id[i], p->mem, block, b->id, 0, b->bytes, b->writable))
             return e->code;
         p->alive[i] = true;
@@ -84,8 +87,9 @@ rp_code emu_begin(rp_err *e, emu_phase *p, const job_fixture *f, uint8_t poison)
     if (!(p->mem = emu_memory_new()))
         return err_nomem(e);
     /* The arena is allocation 0. */
-    if (jb->arena_bytes && (emu_memory_map(e, &arena, p->mem, "arena", p->block_address[0], jb->arena_bytes, jb->guard_bytes) ||
-                            fill(e, p, p->block_address[0], jb->arena_bytes, poison)))
+    if (jb->arena_bytes &&
+        (emu_memory_map(e, &arena, p->mem, "arena", p->block_address[0], jb->arena_bytes, jb->guard_bytes) ||
+         fill(e, p, p->block_address[0], jb->arena_bytes, poison)))
         return e->code;
     if (map_externals(e, p, poison))
         return e->code;
@@ -94,12 +98,15 @@ rp_code emu_begin(rp_err *e, emu_phase *p, const job_fixture *f, uint8_t poison)
             return e->code;
     for (uint64_t i = 0; i < f->n_inputs; i++) {
         const job_input *in = &f->inputs[i];
-        if (emu_revive(e, p, in->buffer) || store(e, p, in->buffer, p->data.p + in->data.offset_bytes, in->data.bytes))
+        if (emu_revive(e, p, in->buffer) ||
+            store(e, p, in->buffer, p->data.p + in->data.offset_bytes, in->data.bytes))
             return e->code;
     }
     if (!jb->n_params)
         return RP_OK;
-    return emu_revive(e, p, jb->params_buffer) ? e->code : store(e, p, jb->params_buffer, jb->params, jb->n_params * sizeof *jb->params);
+    return emu_revive(e, p, jb->params_buffer)
+               ? e->code
+               : store(e, p, jb->params_buffer, jb->params, jb->n_params * sizeof *jb->params);
 }
 
 void emu_end(emu_phase *p)
@@ -134,7 +141,8 @@ static bool given(const job_step *s, int64_t buffer)
     for (uint64_t i = 0; s->kind == JOB_KERNEL && i < s->n_args; i++)
         found |= s->args[i] == buffer;
     if (s->kind == JOB_MATMUL)
-        found = s->a == buffer || s->b == buffer || s->bias == buffer || s->d == buffer || (s->c == buffer && s->call.beta_one);
+        found = s->a == buffer || s->b == buffer || s->bias == buffer || s->d == buffer ||
+                (s->c == buffer && s->call.beta_one);
     if (s->kind == JOB_COPY)
         found = s->src == buffer || s->dst == buffer;
     return found;

@@ -25,7 +25,8 @@ static rp_code list_launches(rp_err *e, emu_phase *p)
     if (!(r->graph = scratch_array(p->sc, (size_t)jb->n_steps + 1, sizeof *r->graph)))
         return err_nomem(e);
     if (jb->n_params)
-        r->graph[r->n_graph++] = (result_node){.kind = RESULT_NODE_MEMCPY, .name = "", .bytes = jb->n_params * sizeof *jb->params};
+        r->graph[r->n_graph++] =
+            (result_node){.kind = RESULT_NODE_MEMCPY, .name = "", .bytes = jb->n_params * sizeof *jb->params};
     for (uint64_t i = 0; i < jb->n_steps; i++) {
         const job_step *s = &jb->steps[i];
         result_node *n = &r->graph[r->n_graph++];
@@ -33,7 +34,8 @@ static rp_code list_launches(rp_err *e, emu_phase *p)
             *n = (result_node){.kind = RESULT_NODE_MEMCPY, .name = "", .bytes = jb->buffers[s->src].bytes};
             continue;
         }
-        *n = (result_node){.kind = RESULT_NODE_KERNEL, .name = emu_matmul_name, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+        *n = (result_node){
+            .kind = RESULT_NODE_KERNEL, .name = emu_matmul_name, .grid = {1, 1, 1}, .block = {1, 1, 1}};
         if (s->kind == JOB_KERNEL) {
             n->name = s->entry;
             memcpy(n->grid, s->grid, sizeof n->grid);
@@ -45,7 +47,8 @@ static rp_code list_launches(rp_err *e, emu_phase *p)
 }
 
 /* One run of a fixture from fresh memory; its outputs into `out`, the whole blob. */
-static rp_code run_fixture(rp_err *e, emu_phase *p, const job_fixture *f, uint8_t poison, uint8_t *out, result_fixture *res)
+static rp_code run_fixture(rp_err *e, emu_phase *p, const job_fixture *f, uint8_t poison, uint8_t *out,
+                           result_fixture *res)
 {
     if (emu_begin(e, p, f, poison))
         goto out;
@@ -54,7 +57,8 @@ static rp_code run_fixture(rp_err *e, emu_phase *p, const job_fixture *f, uint8_
             goto out;
     for (uint64_t i = 0; i < f->n_outputs; i++) {
         const job_buffer *b = &p->jb->buffers[f->outputs[i].buffer];
-        const uint8_t *from = b->bytes ? emu_memory_data(p->mem, p->address[f->outputs[i].buffer], b->bytes) : NULL;
+        const uint8_t *from =
+            b->bytes ? emu_memory_data(p->mem, p->address[f->outputs[i].buffer], b->bytes) : NULL;
         if (from)
             memcpy(out + f->outputs[i].offset_bytes, from, (size_t)b->bytes);
     }
@@ -77,7 +81,8 @@ static rp_code run_twice(rp_err *e, emu_phase *p, const job_fixture *f, uint8_t 
     res->runs_equal = true;
     for (uint64_t i = 0; !rc && i < f->n_outputs; i++) {
         uint64_t at = f->outputs[i].offset_bytes, bytes = p->jb->buffers[f->outputs[i].buffer].bytes;
-        res->runs_equal &= !bytes || !memcmp(p->outputs + at, second + at, (size_t)bytes) || res->unwritten_bytes;
+        res->runs_equal &=
+            !bytes || !memcmp(p->outputs + at, second + at, (size_t)bytes) || res->unwritten_bytes;
     }
     return rc;
 }
@@ -95,10 +100,15 @@ static rp_code run_all(rp_err *e, emu_phase *p)
         return e->code;
     for (uint64_t i = 0; i < jb->n_fixtures && !p->stopped; i++) {
         result_fixture *res = &r->fixtures[i];
-        *res = (result_fixture){.name = jb->fixtures[i].name, .inputs_unchanged = true, .inputs_changed = "", .guards_intact = true, .guards_broken = ""};
+        *res = (result_fixture){.name = jb->fixtures[i].name,
+                                .inputs_unchanged = true,
+                                .inputs_changed = "",
+                                .guards_intact = true,
+                                .guards_broken = ""};
         p->want_mix = jb->phase == JOB_TIMELINE && i == jb->timing.fixture;
-        if (jb->phase == JOB_VALIDATE ? run_twice(e, p, &jb->fixtures[i], second, res)
-                                      : run_fixture(e, p, &jb->fixtures[i], EMU_POISON_FIRST, p->outputs, res))
+        if (jb->phase == JOB_VALIDATE
+                ? run_twice(e, p, &jb->fixtures[i], second, res)
+                : run_fixture(e, p, &jb->fixtures[i], EMU_POISON_FIRST, p->outputs, res))
             return e->code;
     }
     if (p->stopped)
@@ -128,7 +138,8 @@ static rp_code answer(rp_err *e, scratch *sc)
     emu_phase p = {.sc = sc, .r = &r, .threads = host_threads()};
     rp_err failed = {0};
     bool filtered;
-    if (file_read_fd(e, &text, sc, JOB_FD, "job.json", max_job_bytes) || file_read_fd(e, &p.data, sc, JOB_DATA_FD, "the data", max_data_bytes))
+    if (file_read_fd(e, &text, sc, JOB_FD, "job.json", max_job_bytes) ||
+        file_read_fd(e, &p.data, sc, JOB_DATA_FD, "the data", max_data_bytes))
         return e->code;
     /* OpenSSL reads its configuration when it is first used. */
     r.job_sha256 = digest_of(text);

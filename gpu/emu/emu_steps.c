@@ -13,14 +13,16 @@ rp_code emu_load(rp_err *e, emu_phase *p)
 {
     const job *jb = p->jb;
     if (jb->n_modules > MAX_MODULES)
-        return err_set(e, RP_WORKER, "expected at most %d modules, found %llu", MAX_MODULES, (unsigned long long)jb->n_modules);
+        return err_set(e, RP_WORKER, "expected at most %d modules, found %llu", MAX_MODULES,
+                       (unsigned long long)jb->n_modules);
     p->modules = scratch_array(p->sc, jb->n_modules, sizeof *p->modules);
     p->r->kernels = scratch_array(p->sc, jb->n_steps, sizeof *p->r->kernels);
     if (!p->modules || !p->r->kernels)
         return err_nomem(e);
     for (uint64_t i = 0; i < jb->n_modules; i++) {
         span text = span_of(p->data.p + jb->modules[i].ptx.offset_bytes, (size_t)jb->modules[i].ptx.bytes);
-        if (ptx_parse(e, &p->modules[i], p->sc, jb->modules[i].name, text, first_globals + (i << MODULE_SPACE_SHIFT)))
+        if (ptx_parse(e, &p->modules[i], p->sc, jb->modules[i].name, text,
+                      first_globals + (i << MODULE_SPACE_SHIFT)))
             return e->code;
     }
     /* Refused before anything runs, by name. */
@@ -30,24 +32,27 @@ rp_code emu_load(rp_err *e, emu_phase *p)
             continue;
         const ptx_entry *x = ptx_entry_find(p->modules[s->module], s->entry);
         if (!x)
-            return err_set(e, RP_WORKER, "node %llu: expected an entry %.64s in %.64s, found none", (unsigned long long)s->node, s->entry,
-                           jb->modules[s->module].name);
+            return err_set(e, RP_WORKER, "node %llu: expected an entry %.64s in %.64s, found none",
+                           (unsigned long long)s->node, s->entry, jb->modules[s->module].name);
         if (*x->refused) {
             p->r->refused = true;
-            return err_set(e, RP_UNAVAILABLE, "%.64s:%llu:%llu: %.64s is not emulated (in %.64s)", jb->modules[s->module].name,
-                           (unsigned long long)x->refused_line, (unsigned long long)x->refused_column, x->refused, s->entry);
+            return err_set(e, RP_UNAVAILABLE, "%.64s:%llu:%llu: %.64s is not emulated (in %.64s)",
+                           jb->modules[s->module].name, (unsigned long long)x->refused_line,
+                           (unsigned long long)x->refused_column, x->refused, s->entry);
         }
-        p->r->kernels[p->r->n_kernels++] = (result_kernel){.node = s->node,
-                                                          .entry = s->entry,
-                                                          .approximate = x->approximate ? "approximate instructions" : "",
-                                                          .contractible = x->contractible ? "a mul feeding an add or sub" : ""};
+        p->r->kernels[p->r->n_kernels++] =
+            (result_kernel){.node = s->node,
+                            .entry = s->entry,
+                            .approximate = x->approximate ? "approximate instructions" : "",
+                            .contractible = x->contractible ? "a mul feeding an add or sub" : ""};
     }
     return RP_OK;
 }
 
 /* --- Kernels. --- */
 
-/* The parameter block by the entry's own layout; what lies beyond its parameters follows as a caller would put it. */
+/* The parameter block by the entry's own layout; what lies beyond its parameters follows as a caller would
+ * put it. */
 static span lay_out_params(emu_phase *p, const ptx_entry *x, const job_step *s, uint64_t *sizes)
 {
     uint64_t at = 0;
@@ -76,8 +81,10 @@ static rp_code add_mix(rp_err *e, emu_phase *p, const job_step *s, const emu_rep
         memcpy(more, r->instructions, (size_t)r->n_instructions * sizeof *more);
     for (uint64_t i = 0; i < rep->n_mix; i++)
         if (rep->mix[i].count)
-            more[r->n_instructions++] =
-                (result_instruction){.entry = s->entry, .instruction = rep->mix[i].name, .node = s->node, .count = rep->mix[i].count};
+            more[r->n_instructions++] = (result_instruction){.entry = s->entry,
+                                                             .instruction = rep->mix[i].name,
+                                                             .node = s->node,
+                                                             .count = rep->mix[i].count};
     r->instructions = more;
     return RP_OK;
 }
@@ -88,7 +95,8 @@ static void name_approximate(emu_phase *p, const job_step *s, const emu_report *
     const char *list = "";
     for (uint64_t i = 0; i < rep->n_mix; i++) {
         const char *n = rep->mix[i].name;
-        bool known = strstr(n, ".approx") || strstr(n, ".full") || !strncmp(n, "ex2", 3) || !strncmp(n, "tanh", 4);
+        bool known =
+            strstr(n, ".approx") || strstr(n, ".full") || !strncmp(n, "ex2", 3) || !strncmp(n, "tanh", 4);
         if (known && rep->mix[i].count)
             list = scratch_printf(p->sc, "%s%s%s", list, *list ? ", " : "", n);
         if (!list)
@@ -129,28 +137,32 @@ static rp_code run_kernel(rp_err *e, emu_phase *p, const job_step *s)
 
 /* --- What the host does itself: library calls and copies, checked alike. --- */
 
-static rp_code host_finding(rp_err *e, emu_phase *p, const job_step *s, int64_t buffer, uint64_t address, uint64_t bytes, emu_fault fault, bool write)
+static rp_code host_finding(rp_err *e, emu_phase *p, const job_step *s, int64_t buffer, uint64_t address,
+                            uint64_t bytes, emu_fault fault, bool write)
 {
-    static const char *const kinds[] = {[EMU_FAULT_BOUNDS] = "out_of_bounds",     [EMU_FAULT_GUARD] = "guard_band",
-                                        [EMU_FAULT_DEAD] = "dead_access",         [EMU_FAULT_UNWRITTEN] = "uninitialised_read",
-                                        [EMU_FAULT_READ_ONLY] = "read_only_write", [EMU_FAULT_DENIED] = "out_of_bounds"};
+    static const char *const kinds[] = {
+        [EMU_FAULT_BOUNDS] = "out_of_bounds",      [EMU_FAULT_GUARD] = "guard_band",
+        [EMU_FAULT_DEAD] = "dead_access",          [EMU_FAULT_UNWRITTEN] = "uninitialised_read",
+        [EMU_FAULT_READ_ONLY] = "read_only_write", [EMU_FAULT_DENIED] = "out_of_bounds"};
     char place[200];
     const char *what = s->kind == JOB_MATMUL ? emu_matmul_name : "copy";
     emu_memory_describe(p->mem, address, place, sizeof place);
-    result_finding f = {.kind = kinds[fault],
-                        .fixture = p->fixture,
-                        .kernel = what,
-                        .buffer = p->jb->buffers[buffer].id,
-                        .node = s->node,
-                        .offset_bytes = (int64_t)(address - p->address[buffer]),
-                        .bytes = bytes,
-                        .count = 1,
-                        .message = scratch_printf(p->sc, "node %llu (%s) %s %s: %s", (unsigned long long)s->node, what,
-                                                  write ? "writes" : "reads", p->jb->buffers[buffer].id, place)};
+    result_finding f = {
+        .kind = kinds[fault],
+        .fixture = p->fixture,
+        .kernel = what,
+        .buffer = p->jb->buffers[buffer].id,
+        .node = s->node,
+        .offset_bytes = (int64_t)(address - p->address[buffer]),
+        .bytes = bytes,
+        .count = 1,
+        .message = scratch_printf(p->sc, "node %llu (%s) %s %s: %s", (unsigned long long)s->node, what,
+                                  write ? "writes" : "reads", p->jb->buffers[buffer].id, place)};
     return f.message ? emu_add_finding(e, p, &f) : err_nomem(e);
 }
 
-static rp_code check_range(rp_err *e, emu_phase *p, const job_step *s, int64_t buffer, uint64_t offset, uint64_t bytes, bool write, bool *found)
+static rp_code check_range(rp_err *e, emu_phase *p, const job_step *s, int64_t buffer, uint64_t offset,
+                           uint64_t bytes, bool write, bool *found)
 {
     uint64_t at, address = p->address[buffer] + offset;
     emu_fault fault = bytes ? emu_memory_check(p->mem, address, bytes, write, &at) : EMU_FAULT_NONE;
@@ -160,10 +172,13 @@ static rp_code check_range(rp_err *e, emu_phase *p, const job_step *s, int64_t b
     return host_finding(e, p, s, buffer, at, address + bytes - at, fault, write);
 }
 
-/* Only the elements, not what lies between them when the leading dimension is larger. The first fault of each operand is told. */
-static rp_code check_matrix(rp_err *e, emu_phase *p, const job_step *s, int64_t buffer, const lt_matrix *m, bool write)
+/* Only the elements, not what lies between them when the leading dimension is larger. The first fault of each
+ * operand is told. */
+static rp_code check_matrix(rp_err *e, emu_phase *p, const job_step *s, int64_t buffer, const lt_matrix *m,
+                            bool write)
 {
-    uint64_t size = dtype_bytes(m->type), lines = m->order == LT_ROW ? m->rows : m->cols, line = m->order == LT_ROW ? m->cols : m->rows;
+    uint64_t size = dtype_bytes(m->type), lines = m->order == LT_ROW ? m->rows : m->cols,
+             line = m->order == LT_ROW ? m->cols : m->rows;
     bool found = false;
     if (m->ld == line)
         return check_range(e, p, s, buffer, 0, lines * line * size, write, &found);
@@ -175,7 +190,8 @@ static rp_code check_matrix(rp_err *e, emu_phase *p, const job_step *s, int64_t 
 
 static void mark_written(emu_phase *p, int64_t buffer, const lt_matrix *m)
 {
-    uint64_t size = dtype_bytes(m->type), lines = m->order == LT_ROW ? m->rows : m->cols, line = m->order == LT_ROW ? m->cols : m->rows;
+    uint64_t size = dtype_bytes(m->type), lines = m->order == LT_ROW ? m->rows : m->cols,
+             line = m->order == LT_ROW ? m->cols : m->rows;
     for (uint64_t i = 0; i < lines; i++)
         emu_memory_mark(p->mem, p->address[buffer] + i * m->ld * size, line * size, EMU_WRITTEN);
 }
@@ -190,7 +206,8 @@ static rp_code run_matmul(rp_err *e, emu_phase *p, const job_step *s)
     const lt_call *c = &s->call;
     lt_matrix bias = {.type = c->d.type, .order = LT_COL, .rows = c->m, .cols = 1, .ld = c->m};
     if (check_matrix(e, p, s, s->a, &c->a, false) || check_matrix(e, p, s, s->b, &c->b, false) ||
-        (c->beta_one && check_matrix(e, p, s, s->c, &c->c, false)) || (s->bias >= 0 && check_matrix(e, p, s, s->bias, &bias, false)) ||
+        (c->beta_one && check_matrix(e, p, s, s->c, &c->c, false)) ||
+        (s->bias >= 0 && check_matrix(e, p, s, s->bias, &bias, false)) ||
         check_matrix(e, p, s, s->d, &c->d, true))
         return e->code;
     matmul_operands m = {.a = bytes_of(p, s->a),
@@ -213,7 +230,8 @@ static rp_code run_copy(rp_err *e, emu_phase *p, const job_step *s)
 {
     uint64_t bytes = p->jb->buffers[s->src].bytes;
     bool found = false;
-    if (check_range(e, p, s, s->src, 0, bytes, false, &found) || check_range(e, p, s, s->dst, 0, bytes, true, &found))
+    if (check_range(e, p, s, s->src, 0, bytes, false, &found) ||
+        check_range(e, p, s, s->dst, 0, bytes, true, &found))
         return e->code;
     const uint8_t *from = bytes_of(p, s->src);
     uint8_t *to = emu_memory_data(p->mem, p->address[s->dst], bytes);
@@ -226,9 +244,10 @@ static rp_code run_copy(rp_err *e, emu_phase *p, const job_step *s)
 
 rp_code emu_step(rp_err *e, emu_phase *p, const job_step *s)
 {
-    /* What is read comes to life first: if the step writes over it, it is dead when it is read, which is what happens. */
-    if (s->kind == JOB_MATMUL && (emu_revive(e, p, s->a) || emu_revive(e, p, s->b) || (s->call.beta_one && emu_revive(e, p, s->c)) ||
-                                  emu_revive(e, p, s->bias)))
+    /* What is read comes to life first: if the step writes over it, it is dead when it is read, which is what
+     * happens. */
+    if (s->kind == JOB_MATMUL && (emu_revive(e, p, s->a) || emu_revive(e, p, s->b) ||
+                                  (s->call.beta_one && emu_revive(e, p, s->c)) || emu_revive(e, p, s->bias)))
         return e->code;
     if (s->kind == JOB_COPY && emu_revive(e, p, s->src))
         return e->code;

@@ -3,16 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block is computed in registers: ROWS x PANEL accumulators. B is packed into panels of PANEL columns, k rows each. */
+/* A block is computed in registers: ROWS x PANEL accumulators. B is packed into panels of PANEL columns, k
+ * rows each. */
 enum { ROWS = 4, LANES = 8, PANEL = 2 * LANES, MAX_THREADS = 256 };
 typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
 
 typedef struct {
     const lt_call *call;
     const matmul_operands *m;
-    float *a, *b;          /* a: rows x k; b: panels x k x PANEL, zero beyond n */
-    double *a64, *b64;     /* the same of F64, b: n x k */
-    uint64_t from, to;     /* rows of D */
+    float *a, *b;      /* a: rows x k; b: panels x k x PANEL, zero beyond n */
+    double *a64, *b64; /* the same of F64, b: n x k */
+    uint64_t from, to; /* rows of D */
 } work;
 
 static uint64_t at(const lt_matrix *x, uint64_t row, uint64_t col)
@@ -20,7 +21,8 @@ static uint64_t at(const lt_matrix *x, uint64_t row, uint64_t col)
     return x->order == LT_ROW ? row * x->ld + col : col * x->ld + row;
 }
 
-static inline __attribute__((always_inline)) void block(float *out, const float *a, const float *b, uint64_t k)
+static inline __attribute__((always_inline)) void block(float *out, const float *a, const float *b,
+                                                        uint64_t k)
 {
     vec acc[ROWS][2] = {0};
     for (uint64_t i = 0; i < k; i++) {
@@ -130,7 +132,8 @@ static double element_b(const work *w, uint64_t i, uint64_t col)
     return dtype_load(c->b.type, w->m->b, c->trans_b ? at(&c->b, col, i) : at(&c->b, i, col));
 }
 
-/* A piece of A and of B, so that the threads share this too. The extra rows of A, up to a whole block, stay 0. */
+/* A piece of A and of B, so that the threads share this too. The extra rows of A, up to a whole block, stay
+ * 0. */
 static void *pack32(void *ctx)
 {
     const work *w = ctx;
@@ -185,7 +188,8 @@ rp_code matmul_run(rp_err *e, const lt_call *call, const matmul_operands *m, uns
 {
     work w = {.call = call, .m = m};
     uint64_t rows, columns;
-    if (__builtin_add_overflow(call->m, ROWS - 1, &rows) || __builtin_add_overflow(call->n, PANEL - 1, &columns))
+    if (__builtin_add_overflow(call->m, ROWS - 1, &rows) ||
+        __builtin_add_overflow(call->n, PANEL - 1, &columns))
         return err_nomem(e);
     if (call->a.type == DT_F64) {
         w.a64 = zeroed(call->m, call->k, sizeof *w.a64);

@@ -6,7 +6,7 @@
 #include "gpu/emu/ptx.h"
 #include "gpu/emu/types.h"
 
-enum { LANES = 32 };
+enum { LANES = 32, DYNAMIC_SHARED = 1 << 24 }; /* where dynamic shared memory begins; static begins at 0 */
 #define EMU_FULL UINT32_C(0xffffffff)
 
 /* Windows of generic addresses. Global and constant memory are where they are. */
@@ -29,7 +29,7 @@ typedef enum {
 typedef enum {
     K_NOP,
     K_REFUSED,
-    K_ALU,       /* dst = fn(src[0..2]) lane by lane */
+    K_ALU,       /* dst = fn(src[0..3]) lane by lane */
     K_ALU_PRED,  /* the same, low bits of lanes become a predicate: dst2, and dst3 its complement; combine says how */
     K_SELP,      /* dst = src[2] as predicate ? src[0] : src[1] */
     K_PLOGIC,    /* predicates dst2 = combine(src[0], src[1]) */
@@ -88,7 +88,8 @@ enum {
 enum { RND_NONE, RND_RN, RND_RZ, RND_RM, RND_RP, RND_RNA };
 
 typedef struct insn insn;
-typedef void alu_fn(const insn *i, uint64_t *restrict d, const uint64_t *a, const uint64_t *b, const uint64_t *c);
+/* s: up to four sources, each 32 lanes; d overlaps none of them. */
+typedef void alu_fn(const insn *i, uint64_t *restrict d, const uint64_t *const s[4]);
 
 struct insn {
     uint8_t kind, sub, type, stype, space, combine, rnd, n_vec;

@@ -20,7 +20,7 @@ typedef struct symbol {
     uint32_t count;    /* of SYM_REGS */
     uint64_t address;  /* variable: offset in its space or address; function or table: index; label: pc */
     uint64_t bytes;
-    bool dynamic;      /* an unsized shared array: address is relative to the end of static shared memory */
+    bool dynamic;      /* an unsized shared array: all begin at DYNAMIC_SHARED */
 } symbol;
 
 typedef enum { O_NONE, O_REG, O_PRED, O_IMM, O_FLOAT, O_SYM, O_SPECIAL, O_ADDRESS, O_VECTOR, O_NAME, O_SINK, O_LIST } op_kind;
@@ -76,14 +76,13 @@ typedef struct {
     uint32_t cap_funcs, cap_globals, cap_shared, cap_consts, cap_vecs, cap_tables, cap_sites, cap_names, cap_files, cap_locs;
     uint64_t *const_values;
     uint32_t const_at[256]; /* recently added constants by hash, +1 */
-    uint32_t shared_align_at;
+    uint32_t name_at[1024]; /* the same for mnemonics */
     /* the function at hand */
     ptx_func *f;
     uint32_t func_index, cap_code, cap_fixups, n_fixups, cap_calls;
     fixup *fixups;
     uint32_t loc;
     uint64_t total_insns;
-    bool decl_failed;
 } parser;
 
 /* Make room for one more element; false (and an error) without memory. */

@@ -119,7 +119,7 @@ static rp_code initial_address(parser *p, uint64_t *out)
         return p->e->code ? p->e->code : lex_error(p->e, &p->lx, "an initial value that is no variable or function");
     *out = s->kind == SYM_FUNC ? WINDOW_CODE | (s->address + 1) : s->address;
     if (lex_is(&p->lx, '+')) {
-        uint64_t more;
+        uint64_t more = 0;
         if (lex_next(p->e, &p->lx) || integer(p, &more))
             return p->e->code;
         if (!ck_add_u64(*out, more, out))
@@ -146,7 +146,7 @@ static rp_code initial_value(parser *p, ptx_type t, uint64_t *out)
             memcpy(out, &v, sizeof v);
         return lex_next(p->e, &p->lx);
     }
-    uint64_t v;
+    uint64_t v = 0;
     if (integer(p, &v))
         return p->e->code;
     if (lex_is(&p->lx, '(') && !minus) { /* 0xFF00(x): a byte of an address */
@@ -210,6 +210,7 @@ static rp_code add_shared(parser *p, symbol *s, const decl *d, bool unsized)
 {
     if (unsized) {
         s->dynamic = true;
+        s->address = DYNAMIC_SHARED;
         if (d->align > p->m->dynamic_align)
             p->m->dynamic_align = d->align;
         return RP_OK;
@@ -325,7 +326,7 @@ rp_code parse_registers(parser *p)
         if (lex_next(p->e, &p->lx) || take_name(p, &name))
             return p->e->code;
         if (lex_is(&p->lx, '<')) {
-            uint64_t n;
+            uint64_t n = 0;
             if (lex_next(p->e, &p->lx) || integer(p, &n) || lex_expect(p->e, &p->lx, '>'))
                 return p->e->code;
             if (n > 1 << 20)

@@ -36,15 +36,33 @@ static rp_code limit(rp_err *e, int what, rlim_t most, const char *name)
 #ifdef NATIVE_ARCH
 /* What the C library asks for while it computes, allocates, runs threads and writes an answer. */
 static const uint16_t allowed[] = {
-    SYS_read,           SYS_write,         SYS_lseek,
-    SYS_mmap,           SYS_munmap,        SYS_mremap,
-    SYS_mprotect,       SYS_madvise,       SYS_brk,
-    SYS_futex,          SYS_clone,         SYS_set_robust_list,
-    SYS_rseq,           SYS_exit,          SYS_exit_group,
-    SYS_gettid,         SYS_getpid,        SYS_tgkill,
-    SYS_rt_sigprocmask, SYS_rt_sigreturn,  SYS_rt_sigaction,
-    SYS_sigaltstack,    SYS_clock_gettime, SYS_clock_nanosleep,
-    SYS_sched_yield,    SYS_getrandom,     SYS_sched_getaffinity,
+    SYS_read,
+    SYS_write,
+    SYS_lseek,
+    SYS_mmap,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_mprotect,
+    SYS_madvise,
+    SYS_brk,
+    SYS_futex,
+    SYS_clone,
+    SYS_set_robust_list,
+    SYS_rseq,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_gettid,
+    SYS_getpid,
+    SYS_tgkill,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_rt_sigaction,
+    SYS_sigaltstack,
+    SYS_clock_gettime,
+    SYS_clock_nanosleep,
+    SYS_sched_yield,
+    SYS_getrandom,
+    SYS_sched_getaffinity,
     SYS_restart_syscall,
 #ifdef __x86_64__
     SYS_time,
@@ -52,7 +70,8 @@ static const uint16_t allowed[] = {
 };
 enum { N_ALLOWED = sizeof allowed / sizeof *allowed, HEAD = 6 };
 
-/* A new thread is the only clone, and no memory is mapped to be executed: the PTX never becomes native code. */
+/* A new thread is the only clone, and no memory is mapped to be executed: the PTX never becomes native code.
+ */
 static rp_code install(rp_err *e, bool *filtered)
 {
     struct sock_filter f[HEAD + 2 * N_ALLOWED + 24];
@@ -73,7 +92,8 @@ static rp_code install(rp_err *e, bool *filtered)
         ANSWER(SECCOMP_RET_KILL_PROCESS);
         LOAD(nr);
     }
-    /* clone: CLONE_THREAD or not at all; clone3's flags lie in memory, so the C library is told to fall back to clone. */
+    /* clone: CLONE_THREAD or not at all; clone3's flags lie in memory, so the C library is told to fall back
+     * to clone. */
     JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
     ANSWER(SECCOMP_RET_ERRNO | ENOSYS);
     JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
@@ -122,7 +142,8 @@ static rp_code install(rp_err *e, bool *filtered)
 rp_code sandbox_enter(rp_err *e, bool *filtered)
 {
     *filtered = false;
-    if ((!SANITIZED && limit(e, RLIMIT_AS, memory_bytes, "RLIMIT_AS")) || limit(e, RLIMIT_CPU, CPU_SECONDS, "RLIMIT_CPU") ||
+    if ((!SANITIZED && limit(e, RLIMIT_AS, memory_bytes, "RLIMIT_AS")) ||
+        limit(e, RLIMIT_CPU, CPU_SECONDS, "RLIMIT_CPU") ||
         limit(e, RLIMIT_FSIZE, file_bytes, "RLIMIT_FSIZE") || limit(e, RLIMIT_CORE, 0, "RLIMIT_CORE"))
         return e->code;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

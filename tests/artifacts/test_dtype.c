@@ -365,3 +365,16 @@ Test(dtype, saturation_of_the_wider_types)
         cr_assert_eq(dtype_round_saturating(cases[i].t, cases[i].v), cases[i].want, "%g", cases[i].v);
     cr_assert(isnan(dtype_round_saturating(DT_F16, NAN)));
 }
+
+Test(dtype, round_is_store_and_load)
+{
+    static const dtype types[] = {DT_F16, DT_BF16, DT_F32, DT_F64, DT_F8_E4M3, DT_F8_E5M2};
+    uint64_t s = 17;
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+        for (int i = 0; i < 200000; i++) {
+            uint64_t r = next_random(&s), exponent = (i % 2 ? 1023 - 40 : 1023 - 160) + next_random(&s) % (i % 2 ? 80 : 320), storage = 0;
+            double v = from_bits((r >> 63) << 63 | exponent << 52 | (r & 0xfffffffffffff) >> (i % 53) << (i % 53));
+            dtype_store(types[k], &storage, 0, v);
+            cr_assert_eq(to_bits(dtype_round(types[k], v)), to_bits(dtype_load(types[k], &storage, 0)), "%a as %s", v, dtype_names[types[k]]);
+        }
+}

@@ -129,7 +129,7 @@ Test(proc, deadline_kills_the_whole_group)
                  RP_OK);
     cr_expect(c.end.timed_out && c.end.signal == SIGKILL);
     cr_expect_geq(c.end.wall_ms, 300);
-    int pid = atoi(c.end.err_text);
+    int pid = (int)strtol(c.end.err_text, NULL, 10);
     cr_assert_gt(pid, 1);
     cr_expect(gone(pid), "the grandchild %d lives on", pid);
     stop(&c);
@@ -141,7 +141,7 @@ Test(proc, what_it_leaves_in_its_group_is_killed)
     child c;
     cr_assert_eq(run_sh(&c, "sleep 1000 & echo $! >&2; exit 3", (proc_spec){.max_stderr = 100}), RP_OK);
     cr_expect(c.end.exit_code == 3 && !c.end.timed_out);
-    int pid = atoi(c.end.err_text);
+    int pid = (int)strtol(c.end.err_text, NULL, 10);
     cr_assert_gt(pid, 1);
     cr_expect(gone(pid), "the grandchild %d lives on", pid);
     stop(&c);

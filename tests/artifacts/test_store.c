@@ -182,7 +182,7 @@ Test(store, one_ordinary_frame)
     for (int flags = 0; flags < 4; flags++)
         accepts(&b, one_frame(b.sc, b.stream, flags & 1, flags & 2, 0), "one frame");
     accepts(&b, one_frame(b.sc, b.stream, false, true, 27), "window of 128 MiB");
-    not_opened(&b, one_frame(b.sc, b.stream, false, true, 28), FIND_CONTAINER_ZSTD, "window",
+    not_opened(&b, one_frame(b.sc, b.stream, false, true, 28), FIND_CONTAINER_WINDOW, "window",
                "window of 256 MiB");
     stop(&b);
 }
@@ -237,7 +237,7 @@ Test(store, large_files)
     findings_init(&fs, b.sc);
     cr_assert(!store_open(&e, &s, file_join(b.sc, b.dir, "flip.tar.zst")), "%s", e.msg);
     cr_expect(!store_check(&e, s, &fs));
-    cr_expect(fs.n == 1 && t_found(&fs, FIND_CONTAINER_ZSTD, "", NULL), "%s", t_list(b.sc, &fs));
+    cr_expect(fs.n == 1 && t_found(&fs, FIND_CONTAINER_CHECKSUM, "", NULL), "%s", t_list(b.sc, &fs));
     cr_expect_eq(store_read(&e, &got, b.sc, s, "fixtures/a.safetensors"), RP_INVALID);
     e = (rp_err){0};
     cr_expect(!store_read(&e, &got, b.sc, s, "fixtures/b.safetensors"), "%s", e.msg);
@@ -276,7 +276,7 @@ Test(store, not_an_archive)
     not_opened(&b, t_frames(b.sc, t_flip(b.sc, b.stream, 137, 1), 4096), FIND_CONTAINER_HEADER, "--mtime=@0",
                "another mtime");
     span capture_first = t_splice(b.sc, b.stream, 0, header_of(&b, "capture.json"), span_of(NULL, 0));
-    not_opened(&b, t_frames(b.sc, capture_first, 4096), FIND_CONTAINER_HEADER, "found `capture.json`",
+    not_opened(&b, t_frames(b.sc, capture_first, 4096), FIND_CONTAINER_ORDER, "found `capture.json`",
                "no manifest first");
     not_opened(&b, t_frames(b.sc, header(b.sc, MANIFEST_PATH, TAR_SIZE_MAX), 4096), FIND_MANIFEST_INVALID,
                "at most 8388608", "huge manifest");
@@ -359,15 +359,15 @@ Test(store, faults_of_the_stream)
 #define STREAM(s) t_frames(b.sc, s, cut)
         finds(&b, STREAM(t_flip(b.sc, b.stream, capture + TAR_BLOCK + 2, 1)), FIND_FILE_DIGEST,
               "capture.json", "", "a byte of a file");
-        finds(&b, STREAM(t_flip(b.sc, b.stream, capture + 100, 1)), FIND_CONTAINER_HEADER, "capture.json",
+        finds(&b, STREAM(t_flip(b.sc, b.stream, capture + 100, 1)), FIND_CONTAINER_METADATA, "capture.json",
               stream_byte(&b, capture + 100), "mode");
         finds(&b, STREAM(t_flip(b.sc, b.stream, capture + 511, 1)), FIND_CONTAINER_HEADER, "capture.json",
               stream_byte(&b, capture + 511), "end of the header");
-        finds(&b, STREAM(t_flip(b.sc, b.stream, cast + 3, 1)), FIND_CONTAINER_HEADER, "kernels/000_cast.cu",
+        finds(&b, STREAM(t_flip(b.sc, b.stream, cast + 3, 1)), FIND_CONTAINER_NAME, "kernels/000_cast.cu",
               stream_byte(&b, cast + 3), "name");
-        finds(&b, STREAM(t_flip(b.sc, b.stream, cast - 1, 0x80)), FIND_CONTAINER_HEADER, "capture.json",
+        finds(&b, STREAM(t_flip(b.sc, b.stream, cast - 1, 0x80)), FIND_CONTAINER_PADDING, "capture.json",
               stream_byte(&b, cast - 1), "padding");
-        finds(&b, STREAM(t_flip(b.sc, b.stream, TAR_BLOCK + b.text.n, 1)), FIND_CONTAINER_HEADER,
+        finds(&b, STREAM(t_flip(b.sc, b.stream, TAR_BLOCK + b.text.n, 1)), FIND_CONTAINER_PADDING,
               "manifest.json", stream_byte(&b, TAR_BLOCK + b.text.n), "padding of the manifest");
         finds(&b, STREAM(t_splice(b.sc, b.stream, cast, plan - cast, none)), FIND_FILE_MISSING,
               "kernels/000_cast.cu", "", "missing in the middle");
@@ -379,7 +379,7 @@ Test(store, faults_of_the_stream)
         finds(&b, STREAM(t_splice(b.sc, b.stream, end, 0, extra)), FIND_FILE_EXTRA, "contract.json",
               stream_byte(&b, end), "extra at the end");
         finds(&b, STREAM(t_splice(b.sc, b.stream, cast, 0, span_of(b.stream.p + capture, cast - capture))),
-              FIND_FILE_EXTRA, "capture.json", stream_byte(&b, cast), "twice");
+              FIND_FILE_DUPLICATE, "capture.json", stream_byte(&b, cast), "twice");
         span resized = t_splice(b.sc, b.stream, capture, TAR_BLOCK, header(b.sc, "capture.json", 6));
         resized = t_splice(b.sc, resized, capture + TAR_BLOCK + 6, 1, span_of("", 1));
         finds(&b, STREAM(resized), FIND_FILE_SIZE, "capture.json", "", "shorter");
@@ -463,35 +463,35 @@ Test(store, faults_of_the_frames)
           "a trailing zero");
     finds(&b, t_splice(b.sc, several, n, 0, span_str("\x28\xb5")), FIND_CONTAINER_TRUNCATED, "", NULL,
           "the beginning of a frame behind the end");
-    finds(&b, t_splice(b.sc, several, n, 0, span_of("\x50\x2a\x4d\x18\0\0\0\0", 8)), FIND_CONTAINER_ZSTD, "",
+    finds(&b, t_splice(b.sc, several, n, 0, span_of("\x50\x2a\x4d\x18\0\0\0\0", 8)), FIND_CONTAINER_SKIPPABLE, "",
           end_of_file, "skippable frame at the end");
-    finds(&b, t_splice(b.sc, several, last, 0, span_of("\x5f\x2a\x4d\x18\1\0\0\0x", 9)), FIND_CONTAINER_ZSTD,
+    finds(&b, t_splice(b.sc, several, last, 0, span_of("\x5f\x2a\x4d\x18\1\0\0\0x", 9)), FIND_CONTAINER_SKIPPABLE,
           "", scratch_printf(b.sc, "byte %zu", last), "skippable frame inside");
-    not_opened(&b, t_splice(b.sc, several, 0, 0, span_of("\x50\x2a\x4d\x18\0\0\0\0", 8)), FIND_CONTAINER_ZSTD,
+    not_opened(&b, t_splice(b.sc, several, 0, 0, span_of("\x50\x2a\x4d\x18\0\0\0\0", 8)), FIND_CONTAINER_SKIPPABLE,
                "skippable", "skippable frame first");
     finds(&b, t_splice(b.sc, several, n, 0, t_frames(b.sc, span_of("\0\0", 2), 2)), FIND_CONTAINER_END, "",
           NULL, "another frame behind the end");
     finds(&b, t_splice(b.sc, several, last, 0, span_str("junk")), FIND_CONTAINER_ZSTD, "",
           scratch_printf(b.sc, "byte %zu", last), "junk between frames");
-    finds(&b, t_flip(b.sc, several, last - 1, 1), FIND_CONTAINER_ZSTD, "", NULL, "checksum");
+    finds(&b, t_flip(b.sc, several, last - 1, 1), FIND_CONTAINER_CHECKSUM, "", NULL, "checksum");
     /* Of several frames each has a content size and a checksum, and none is empty or large. */
     for (int flags = 0; flags < 3; flags++) {
         span odd = one_frame(b.sc, rest, flags & 1, flags & 2, 0);
         span good = t_frames(b.sc, half, 2048);
-        finds(&b, t_splice(b.sc, good, good.n, 0, odd), FIND_CONTAINER_ZSTD, "",
+        finds(&b, t_splice(b.sc, good, good.n, 0, odd), FIND_CONTAINER_FRAME, "",
               scratch_printf(b.sc, "byte %zu", good.n), "second frame");
         odd = one_frame(b.sc, half, flags & 1, flags & 2, 0);
         good = t_frames(b.sc, rest, 1 << 20);
-        finds(&b, t_splice(b.sc, odd, odd.n, 0, good), FIND_CONTAINER_ZSTD, "", "byte 0", "first frame");
+        finds(&b, t_splice(b.sc, odd, odd.n, 0, good), FIND_CONTAINER_FRAME, "", "byte 0", "first frame");
     }
-    finds(&b, t_splice(b.sc, several, n, 0, one_frame(b.sc, none, true, true, 0)), FIND_CONTAINER_ZSTD, "",
+    finds(&b, t_splice(b.sc, several, n, 0, one_frame(b.sc, none, true, true, 0)), FIND_CONTAINER_FRAME, "",
           end_of_file, "empty frame");
     span wide = one_frame(b.sc, half, false, true, 27);
-    finds(&b, t_splice(b.sc, wide, wide.n, 0, t_frames(b.sc, rest, 1 << 20)), FIND_CONTAINER_ZSTD, "",
+    finds(&b, t_splice(b.sc, wide, wide.n, 0, t_frames(b.sc, rest, 1 << 20)), FIND_CONTAINER_FRAME, "",
           "byte 0", "wide window");
     /* A dictionary's id, a reserved bit, the reserved block type. */
     span one = t_frames(b.sc, b.stream, 1 << 20);
-    not_opened(&b, t_flip(b.sc, one, 4, 1), FIND_CONTAINER_ZSTD, "dictionary", "dictionary");
+    not_opened(&b, t_flip(b.sc, one, 4, 1), FIND_CONTAINER_DICTIONARY, "dictionary", "dictionary");
     not_opened(&b, t_flip(b.sc, one, 4, 8), FIND_CONTAINER_ZSTD, "reserved", "reserved bit");
     stop(&b);
 }
@@ -508,7 +508,7 @@ Test(store, frames_longer_than_their_content)
         memset(p + at, 0, 3);
     memcpy(p + at, "\x09\0\0x", 4);
     at += 8;
-    finds(&b, t_splice(b.sc, good, good.n, 0, span_of(p, at)), FIND_CONTAINER_ZSTD, "", NULL, "empty blocks");
+    finds(&b, t_splice(b.sc, good, good.n, 0, span_of(p, at)), FIND_CONTAINER_FRAME, "", NULL, "empty blocks");
     stop(&b);
 }
 

@@ -4,10 +4,12 @@ commands print now. Without the jsonschema module it says so and passes.
 
     tests/docs/check_schemas.py BUILD [EVIDENCE...]     EVIDENCE defaults to artifacts/evidence/*
 """
+import base64
 import copy
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +24,7 @@ except ImportError:
 TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 SCHEMAS = os.path.join(TOP, "docs/schemas")
 # Objects that the readers leave open: the capture's own account, and free annotations.
-OPEN = {"capture", "free"}
+OPEN = {"capture"}
 
 validators, faults, counts = {}, [], {}
 
@@ -56,6 +58,8 @@ def closed(schema, node, where):
 
 
 def load():
+    with open(SCHEMAS + "/README.md", encoding="utf-8") as f:
+        index = f.read()
     for path in sorted(glob.glob(SCHEMAS + "/*.schema.json")):
         name = os.path.basename(path)[: -len(".schema.json")]
         with open(path, encoding="utf-8") as f:
@@ -63,6 +67,8 @@ def load():
         Draft202012Validator.check_schema(schema)
         if schema["$id"] != "https://replay.invalid/schemas/%s.schema.json" % name:
             fault("%s: its $id names another file" % name)
+        if "(%s.schema.json) | %s |" % (name, schema["title"]) not in index:
+            fault("docs/schemas/README.md: no row for %s with its title" % name)
         closed(name, schema, "")
         validators[name] = Draft202012Validator(schema)
 
@@ -152,6 +158,22 @@ def live_compile(worker, tmp):
         fault("replay-gpu --compile: exit %d" % done.returncode)
 
 
+def live_signed(replay, bundle, tmp):
+    """Signing and attesting, with a key made here by the openssl program."""
+    key = tmp + "/key.pem"
+    made = ["openssl", "genpkey", "-algorithm", "ed25519", "-out", key]
+    if not shutil.which("openssl") or subprocess.run(made, stderr=subprocess.DEVNULL, check=False).returncode:
+        return
+    live("signed", [0], [replay, "sign", bundle, "--key", key, "-o", tmp + "/envelope", "--json"])
+    live("attested", [0], [replay, "attest", bundle, "--quick", "-o", tmp + "/statement", "--json"])
+    for name in ("envelope", "statement"):
+        if os.path.exists(tmp + "/" + name):
+            check_file(name, tmp + "/" + name)
+    if os.path.exists(tmp + "/envelope"):
+        with open(tmp + "/envelope", encoding="utf-8") as f:
+            check("statement", base64.b64decode(json.load(f)["payload"]).decode(), "the envelope's payload")
+
+
 def check_commands(build, evidence):
     replay = os.path.join(build, "replay")
     with tempfile.TemporaryDirectory() as tmp:
@@ -165,6 +187,7 @@ def check_commands(build, evidence):
         live("resolved", [0], [replay, "resolve", bundle, "--cpu-only", "--json"])
         live("run", [4], [replay, "run", bundle, "--out", tmp + "/none", "--json"])
         live("comparison", [0], [replay, "compare", bundle, bundle, "--json"])
+        live_signed(replay, bundle, tmp)
         live("error", [3], [replay, "verify", tmp + "/absent", "--json"])
         live("version", [0], [replay, "version", "--json"])
         if os.path.exists(replay + "-gpu"):

@@ -203,7 +203,8 @@ Test(job, arguments_by_value)
 Test(job, refuses_values)
 {
     REFUSED("/steps/1/args/1", r.steps[1].args[1] = -1; r.steps[1].values[1] = (job_value){3, 1});
-    REFUSED("/steps/1/args/1", r.steps[1].args[1] = -1; r.steps[1].values[1] = (job_value){4, UINT64_C(1) << 32});
+    REFUSED("/steps/1/args/1", r.steps[1].args[1] = -1;
+            r.steps[1].values[1] = (job_value){4, UINT64_C(1) << 32});
     REFUSED("/steps/1/args/1/bytes", r.steps[1].args[1] = -1; r.steps[1].values[1] = (job_value){9, 1});
 }
 
@@ -303,7 +304,8 @@ Test(job, refuses_kernels_and_copies)
 {
     REFUSED("/steps/1", r.steps[1].module = 1);
     REFUSED("/steps/1/entry", r.steps[1].entry = "");
-    REFUSED("/steps/1/args/1", r.steps[1].args[1] = -1);
+    REFUSED("/steps/1/args/1/bytes", r.steps[1].args[1] = -1);
+    refused_text("\"args\": [4, 7, 3]", "\"args\": [4, -1, 3]", "/steps/1/args/1", FIND_JSON_VALUE);
     REFUSED("/steps/1/args/1", r.steps[1].args[1] = 9);
     REFUSED("/steps/1", r.steps[1].grid[0] = 0);
     REFUSED("/steps/1", r.steps[1].grid[1] = 65536);

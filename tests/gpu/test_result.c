@@ -50,8 +50,8 @@ static void rig_init(rig *g)
     g->timing = (result_timing){"host_graph_launch_sync", 1099, 2, g->samples};
     g->clock = (result_clock){1980, 2619, 120000, 1, 33};
     g->cubin = (result_cubin){d, 22315, 4096, "k"};
-    g->finding = (result_finding){"race",         "random", "k", "y", 4, 17, {3, 0, 0}, {7, 1, 0}, -4, 2, 9,
-                                  "two writers"};
+    g->finding =
+        (result_finding){"race", "random", "k", "y", 4, 17, {3, 0, 0}, {7, 1, 0}, -4, 2, 9, "two writers"};
     g->kernel = (result_kernel){"k", "ex2.approx.f32", "", 4};
     g->instruction = (result_instruction){"k", "add.f32", 4, 1048576};
     g->r = (result){
@@ -152,9 +152,11 @@ Test(result, what_only_the_emulator_has)
     result *r;
     rig_init(&g);
     cr_assert_eq(result_read(&e, &r, g.sc, "result.json", render(&g, &g.r)), RP_OK, "%s", e.msg);
-    cr_assert(r->n_findings == 1 && r->n_kernels == 1 && r->n_instructions == 1 && !r->unavailable && !r->refused);
+    cr_assert(r->n_findings == 1 && r->n_kernels == 1 && r->n_instructions == 1 && !r->unavailable &&
+              !r->refused);
     cr_assert_str_eq(r->findings[0].kind, "race");
-    cr_assert(r->findings[0].offset_bytes == -4 && r->findings[0].thread[1] == 1 && r->findings[0].count == 9);
+    cr_assert(r->findings[0].offset_bytes == -4 && r->findings[0].thread[1] == 1 &&
+              r->findings[0].count == 9);
     cr_assert_str_eq(r->kernels[0].approximate, "ex2.approx.f32");
     cr_assert_eq(r->instructions[0].count, 1048576);
     cr_assert(!result_emulated(r));

@@ -62,7 +62,7 @@ Test(calls, the_captured_are_the_resolved)
     "\"row\"}"
 #define SMALL_D(key)                                                                                         \
     "\"" key "\": {\"buffer\": \"p32\", \"type\": \"f32\", \"rows\": 24, \"cols\": 40, \"ld\": 24, "         \
-             "\"order\": \"col\"}"
+    "\"order\": \"col\"}"
 #define M(key, buffer, type, rows, cols, ld, order)                                                          \
     "\"" key "\": {\"buffer\": \"" buffer "\", \"type\": \"" type "\", \"rows\": " rows ", \"cols\": " cols  \
     ", \"ld\": " ld ", \"order\": \"" order "\"}"

@@ -384,10 +384,9 @@ Test(plan, counts_are_bounded)
     }
     /* 17 operands */
     span small = shipped(sc, "weight_view.small");
-    char slots[17 * 32] = "";
+    const char *slots = "{\"value\": \"x\", \"buffer\": \"x\"}";
     for (int i = 0; i < 14; i++)
-        strcat(slots, "{\"value\":\"x\",\"buffer\":\"x\"},");
-    strcat(slots, "{\"value\": \"x\", \"buffer\": \"x\"}");
+        slots = scratch_printf(sc, "{\"value\":\"x\",\"buffer\":\"x\"},%s", slots);
     rp_err e = {0};
     plan *p;
     cr_expect_eq(plan_read(&e, &p, sc, "plan.json",

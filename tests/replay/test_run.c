@@ -169,6 +169,7 @@ static void one_broken_run(const broken_run *c)
     const char *error = NULL;
     for (size_t i = 0; !error && i < js_len(phases); i++)
         error = *rig_text(js_at(phases, i), "error") ? rig_text(js_at(phases, i), "error") : NULL;
+    cr_assert_eq(rig_number(root, "record/checks_total"), 35, "a phase that broke owes its checks");
     cr_assert(c->error ? error && strstr(error, c->error) : !error, "%s: error \"%s\"", c->mode,
               error ? error : "");
     cr_assert(c->finding ? rig_found(root, c->finding, c->file, c->at) : !js_len(rig_at(root, "findings")),
@@ -261,7 +262,7 @@ Test(run, no_worker)
     ran r = rig_run(&g, NULL, "run small.tar.zst --device gpu --out ev --json");
     cr_assert_eq(r.code, 4);
     js_node *root = rig_json(&g, &r);
-    cr_assert(strstr(rig_text(root, "reason"), "no GPU worker (cannot start: No such file"), "%s", r.out);
+    cr_assert(strstr(rig_text(root, "reason"), "no GPU worker (cannot start "), "%s", r.out);
     cr_assert(!rig_has(&g, "ev") && !rig_has(&g, "ev.partial"));
     rig_down(&g);
 }

@@ -113,18 +113,17 @@ Test(kernels, foreign_ptx_refused)
 
 Test(kernels, at_most_64_parameters)
 {
-    char ptx[PTX_MAX_PARAMS * 16 + 100] = ".entry k(.param .u8 a";
+    scratch *sc = scratch_new(0);
+    const char *ptx = ".entry k(.param .u8 a";
     rp_err e;
     uint64_t n = 0;
     unsigned widths[PTX_MAX_PARAMS];
-    size_t at = strlen(ptx);
-    for (int i = 1; i < PTX_MAX_PARAMS; i++, at += strlen(ptx + at))
-        strcpy(ptx + at, ",.param .u8 b");
-    strcpy(ptx + at, ")");
-    cr_expect_eq(params(&e, &n, widths, ptx, "k"), RP_OK, "%s", e.msg);
+    for (int i = 1; i < PTX_MAX_PARAMS; i++)
+        ptx = scratch_printf(sc, "%s,.param .u8 b", ptx);
+    cr_expect_eq(params(&e, &n, widths, scratch_printf(sc, "%s)", ptx), "k"), RP_OK, "%s", e.msg);
     cr_expect_eq(n, PTX_MAX_PARAMS);
-    strcpy(ptx + at, ",.param .u8 c)");
-    cr_expect_eq(params(&e, &n, widths, ptx, "k"), RP_INVALID);
+    cr_expect_eq(params(&e, &n, widths, scratch_printf(sc, "%s,.param .u8 c)", ptx), "k"), RP_INVALID);
+    scratch_free(sc);
 }
 
 /* --- Records. --- */

@@ -48,7 +48,7 @@ Test(render, the_shipped_texts)
     "\",\"dtype\":\"f32\",\"layout\":{\"shape\":[2],\"spellings\":[{\"kind\":\"right_major\"}]}}"
 #define SLOT(port, id)                                                                                       \
     "{\"port\":\"" port "\",\"buffer\":\"" id "\",\"layout\":{\"shape\":[2],\"spellings\":[{\"kind\":"       \
-                                              "\"left_major\"},{\"kind\":\"strided\",\"strides\":[1]}]}}"
+    "\"left_major\"},{\"kind\":\"strided\",\"strides\":[1]}]}}"
 
 static const char by_hand[] =
     "{\"format\":\"replay-plan/0\",\"name\":\"n\",\"policy\":{\"resolver\":\"luminal-lt/"

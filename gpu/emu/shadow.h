@@ -1,0 +1,73 @@
+/* Who last wrote and read each byte. An entry is segment << 6 | lane << 1 | atomic; a segment is what one warp of one
+ * block does between two synchronisations, and entries of earlier launches are those below the first of this one. */
+#ifndef EMU_SHADOW_H
+#define EMU_SHADOW_H
+
+#include "gpu/emu/run.h"
+
+static inline uint32_t shadow_entry(const warp *w, uint32_t lane, bool is_atomic)
+{
+    return w->segment << 6 | lane << 1 | is_atomic;
+}
+
+static inline bool shadow_ordered(const worker *k, const warp *w, uint32_t entry, uint32_t lane)
+{
+    const launch *x = k->x;
+    uint32_t segment = entry >> 6;
+    if (segment < x->first_segment)
+        return true;
+    if (segment == w->segment)
+        return (entry >> 1 & 31) == lane;
+    const emu_memory *m = x->mem;
+    uint64_t block = m->segment_block[segment];
+    uint32_t other = m->segment_warp[segment] & 31, clock = m->segment_warp[segment] >> 5;
+    if (block == (uint32_t)k->block)
+        return other == w->index ? clock < w->clock || (entry >> 1 & 31) == lane : w->seen[other] > clock;
+    return k->acquired && x->released && segment < x->released[block];
+}
+
+/* A read of byte `at` by a lane: the entry it races with, or 0. */
+static inline uint32_t shadow_read(const worker *k, const warp *w, uint32_t *ws, uint32_t *r1, uint32_t *r2, uint64_t at,
+                                   uint32_t lane, bool is_atomic)
+{
+    uint32_t me = shadow_entry(w, lane, is_atomic), conflict = 0;
+    if (!shadow_ordered(k, w, ws[at], lane) && !(is_atomic && (ws[at] & 1)))
+        conflict = ws[at];
+    if (r1[at] == me)
+        return conflict;
+    if (shadow_ordered(k, w, r1[at], lane))
+        r1[at] = me;
+    else if (shadow_ordered(k, w, r2[at], lane))
+        r2[at] = me;
+    return conflict;
+}
+
+/* The same for a write. *reader says what the entry found is. */
+static inline uint32_t shadow_write(const worker *k, const warp *w, uint32_t *ws, const uint32_t *r1, const uint32_t *r2,
+                                    uint64_t at, uint32_t lane, bool is_atomic, bool *reader)
+{
+    uint32_t conflict = 0;
+    *reader = false;
+    if (!shadow_ordered(k, w, ws[at], lane) && !(is_atomic && (ws[at] & 1))) {
+        conflict = ws[at];
+    } else if (!shadow_ordered(k, w, r1[at], lane) && !(is_atomic && (r1[at] & 1))) {
+        conflict = r1[at];
+        *reader = true;
+    } else if (!shadow_ordered(k, w, r2[at], lane) && !(is_atomic && (r2[at] & 1))) {
+        conflict = r2[at];
+        *reader = true;
+    }
+    ws[at] = shadow_entry(w, lane, is_atomic);
+    return conflict;
+}
+
+/* Whether no entry of [at, at + n) is of this launch. */
+static inline bool shadow_stale(const launch *x, const uint32_t *v, uint64_t at, uint64_t n)
+{
+    int32_t first = (int32_t)(x->first_segment << 6), bad = 0;
+    for (uint64_t k = 0; k < n; k++)
+        bad |= (int32_t)v[at + k] >= first;
+    return !bad;
+}
+
+#endif
