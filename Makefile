@@ -117,7 +117,7 @@ help: ## this list
 format_src = $(sort $(wildcard $(addsuffix /*.[ch],$(rooms) gpu/cuda tests tests/bench tests/capture tests/fuzz \
 	$(addprefix tests/,$(rooms)))))
 
-check-programs: $(B)/replay $(if $(CUDA_INC),$(B)/replay-gpu) $(B)/tests/unit $(B)/tests/fake-worker $(B)/tests/hostile $(corpora)
+check-programs: $(B)/replay $(if $(CUDA_INC),$(B)/replay-gpu) $(B)/tests/unit $(B)/tests/fake-worker $(B)/tests/hostile $(if $(SAN),,$(B)/tests/fault.so) $(corpora)
 objects: $(objects) $(if $(CUDA_INC),$(cuda_objects))
 
 fuzz-run: $(fuzzers)
@@ -147,6 +147,11 @@ $(B)/tests/fake-worker: $(call obj,tests/fake_worker.c) $(lib)
 $(B)/tests/hostile: $(call obj,$(wildcard tests/hostile/*.c) tests/support.c) $(lib)
 	@mkdir -p $(@D)
 	$(link) -lcriterion $(LIBS)
+
+# Stands between a program and libc; no sanitizer knows what to make of that.
+$(B)/tests/fault.so: tests/fault/shim.c
+	@mkdir -p $(@D)
+	$(call say,LD) $(CC) -std=c17 -D_GNU_SOURCE -O2 -fPIC -shared -Wall -Wextra -Wshadow -o $@ $< -ldl
 
 $(B)/tests/read-safetensors: $(call obj,tests/interop/read_safetensors.c) $(lib)
 	@mkdir -p $(@D)

@@ -13,7 +13,8 @@ const char *dsse_base64(scratch *sc, span s)
     char *out = s.n / 3 < SIZE_MAX / 4 - 2 ? scratch_alloc(sc, (s.n + 2) / 3 * 4 + 1) : NULL, *p = out;
     for (size_t i = 0; out && i < s.n; i += 3) {
         size_t n = s.n - i < 3 ? s.n - i : 3;
-        unsigned v = (unsigned)s.p[i] << 16 | (n > 1 ? (unsigned)s.p[i + 1] << 8 : 0) | (n > 2 ? s.p[i + 2] : 0);
+        unsigned v =
+            (unsigned)s.p[i] << 16 | (n > 1 ? (unsigned)s.p[i + 1] << 8 : 0) | (n > 2 ? s.p[i + 2] : 0);
         *p++ = letters[v >> 18];
         *p++ = letters[v >> 12 & 63];
         *p++ = n > 1 ? letters[v >> 6 & 63] : '=';
@@ -75,7 +76,8 @@ rp_code dsse_pae(rp_err *e, span *out, scratch *sc, const char *payload_type, sp
     size_t m = (size_t)snprintf(middle, sizeof middle, " %zu ", payload.n);
     uint64_t total;
     uint8_t *p;
-    if (!ck_add_u64(h + m, type, &total) || !ck_add_u64(total, payload.n, &total) || !(p = scratch_alloc(sc, total)))
+    if (!ck_add_u64(h + m, type, &total) || !ck_add_u64(total, payload.n, &total) ||
+        !(p = scratch_alloc(sc, total)))
         return err_nomem(e);
     *out = span_of(p, total);
     memcpy(p, head, h);
@@ -92,7 +94,8 @@ static rp_code base64_member(rp_err *e, span *out, scratch *sc, js_node *obj, co
     if (js_str(e, &text, obj, key))
         return e->code;
     if (!dsse_base64_read(out, sc, text))
-        return js_fail(e, js_find(obj, key), FIND_TRUST_ENVELOPE, "expected padded base64 of one alphabet, found something else");
+        return js_fail(e, js_find(obj, key), FIND_TRUST_ENVELOPE,
+                       "expected padded base64 of one alphabet, found something else");
     return out->p ? RP_OK : err_nomem(e);
 }
 
@@ -102,12 +105,15 @@ static rp_code read_all(rp_err *e, dsse *out, scratch *sc, const char *file, spa
     size_t n = 0;
     dsse d = {0};
     if (text.n > DSSE_MAX_BYTES)
-        return err_invalid(e, FIND_TRUST_ENVELOPE, file, NULL, "expected at most %d bytes, found %zu", DSSE_MAX_BYTES, text.n);
-    if (js_parse(e, &root, sc, file, text) || js_as_obj(e, root) || js_str(e, &d.payload_type, root, "payloadType") ||
+        return err_invalid(e, FIND_TRUST_ENVELOPE, file, NULL, "expected at most %d bytes, found %zu",
+                           DSSE_MAX_BYTES, text.n);
+    if (js_parse(e, &root, sc, file, text) || js_as_obj(e, root) ||
+        js_str(e, &d.payload_type, root, "payloadType") ||
         base64_member(e, &d.payload, sc, root, "payload") || js_arr(e, &a, &n, root, "signatures"))
         return e->code;
     if (n < 1 || n > DSSE_MAX_SIGNATURES)
-        return js_fail(e, a, FIND_TRUST_ENVELOPE, "expected 1 to %d signatures, found %zu", DSSE_MAX_SIGNATURES, n);
+        return js_fail(e, a, FIND_TRUST_ENVELOPE, "expected 1 to %d signatures, found %zu",
+                       DSSE_MAX_SIGNATURES, n);
     d.v = scratch_array(sc, n, sizeof *d.v);
     if (!d.v)
         return err_nomem(e);
@@ -158,8 +164,8 @@ static rp_code sign_all(rp_err *e, jw *j, scratch *sc, span message, sign_key *c
     return RP_OK;
 }
 
-rp_code dsse_write(rp_err *e, span *out, scratch *sc, const char *payload_type, span payload, sign_key *const *keys, size_t n_keys,
-                   const dsse *more)
+rp_code dsse_write(rp_err *e, span *out, scratch *sc, const char *payload_type, span payload,
+                   sign_key *const *keys, size_t n_keys, const dsse *more)
 {
     span message, text;
     const char *body = dsse_base64(sc, payload);
@@ -197,7 +203,8 @@ static bool seen_before(sign_key *const *keys, size_t i)
     return false;
 }
 
-rp_code dsse_count(rp_err *e, size_t *signed_by, size_t *distinct, const dsse *d, sign_key *const *keys, size_t n_keys)
+rp_code dsse_count(rp_err *e, size_t *signed_by, size_t *distinct, const dsse *d, sign_key *const *keys,
+                   size_t n_keys)
 {
     span message;
     scratch *sc = scratch_new(0);

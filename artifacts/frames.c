@@ -142,7 +142,8 @@ static rp_code read_header(rp_err *e, frames *f, frame *fr, size_t *header_bytes
     if (got < n)
         return fault_at(e, FIND_CONTAINER_TRUNCATED, f->file_bytes, "a whole frame", "the end of the file");
     if (d & 3)
-        return fault_at(e, FIND_CONTAINER_DICTIONARY, fr->at, "a frame without dictionary", "a dictionary's id");
+        return fault_at(e, FIND_CONTAINER_DICTIONARY, fr->at, "a frame without dictionary",
+                        "a dictionary's id");
     if (d & 8)
         return fault_at(e, FIND_CONTAINER_ZSTD, fr->at, "the reserved bit to be 0", "1");
     fr->has_checksum = d >> 2 & 1;
@@ -334,10 +335,11 @@ static bool need(uint8_t **buf, size_t n)
 static rp_code damaged(rp_err *e, const frames *f, const frame *fr, const char *why)
 {
     char where[32];
+    if (why == zs_no_memory)
+        return err_nomem(e);
     snprintf(where, sizeof where, "byte %llu", (unsigned long long)fr->at);
-    return err_invalid(e, strstr(why, "checksum") ? FIND_CONTAINER_CHECKSUM : FIND_CONTAINER_ZSTD, NULL, where,
-                       "frame %zu does not decode: %s",
-                       (size_t)(fr - f->v), why);
+    return err_invalid(e, strstr(why, "checksum") ? FIND_CONTAINER_CHECKSUM : FIND_CONTAINER_ZSTD, NULL,
+                       where, "frame %zu does not decode: %s", (size_t)(fr - f->v), why);
 }
 
 /* All content of a whole frame into out. Several threads may do this, each with its own decoder. */

@@ -35,10 +35,11 @@ RP_MUST rp_code frames_fault(rp_err *e, const frames *f);
  * RP_INVALID. */
 RP_MUST rp_code frames_read(rp_err *e, frames *f, uint64_t at, void *out, size_t n, size_t *got);
 
-/* Whether every frame decodes by itself, from any thread, and nothing is wrong with any header. The functions below
- * are for such archives. */
+/* Whether every frame decodes by itself, from any thread, and nothing is wrong with any header. The functions
+ * below are for such archives. */
 bool frames_independent(const frames *f);
-/* Where the content of frame i lies, and its length, 1 or more; and the most bytes of any, decoded and packed. */
+/* Where the content of frame i lies, and its length, 1 or more; and the most bytes of any, decoded and
+ * packed. */
 void frames_place(const frames *f, size_t i, uint64_t *at, size_t *bytes);
 void frames_largest(const frames *f, size_t *content, size_t *packed);
 /* What one thread decodes with; NULL when out of memory. */

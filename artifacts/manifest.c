@@ -248,7 +248,8 @@ rp_code manifest_read(rp_err *e, manifest **out, scratch *sc, span text)
             return e->code;
     for (size_t i = 0; i < m->n_files; i++)
         if (!ck_add_u64(total, m->files[i].bytes, &total) || total > limit_of(LIMIT_TOTAL_BYTES))
-            return js_fail(e, js_at(files, i), FIND_MANIFEST_LIMIT, "expected at most %llu bytes in all files, found more",
+            return js_fail(e, js_at(files, i), FIND_MANIFEST_LIMIT,
+                           "expected at most %llu bytes in all files, found more",
                            (unsigned long long)limit_of(LIMIT_TOTAL_BYTES));
     for (size_t i = 0; i < m->n_omitted; i++) {
         manifest_omitted *o = &m->omitted[i];

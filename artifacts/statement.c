@@ -21,12 +21,14 @@ static rp_code read_all(rp_err *e, statement *out, scratch *sc, const char *file
     if (js_parse(e, &root, sc, file, text) || js_as_obj(e, root) || js_str(e, &type, root, "_type"))
         return e->code;
     if (strcmp(type, STATEMENT_TYPE))
-        return js_fail(e, js_find(root, "_type"), FIND_TRUST_STATEMENT, "expected %s, found \"%.100s\"", STATEMENT_TYPE, type);
+        return js_fail(e, js_find(root, "_type"), FIND_TRUST_STATEMENT, "expected %s, found \"%.100s\"",
+                       STATEMENT_TYPE, type);
     if (js_arr(e, &a, &n, root, "subject") || js_str(e, &s.predicate_type, root, "predicateType") ||
         js_obj(e, &s.predicate, root, "predicate"))
         return e->code;
     if (n < 1 || n > STATEMENT_MAX_SUBJECTS)
-        return js_fail(e, a, FIND_TRUST_STATEMENT, "expected 1 to %d subjects, found %zu", STATEMENT_MAX_SUBJECTS, n);
+        return js_fail(e, a, FIND_TRUST_STATEMENT, "expected 1 to %d subjects, found %zu",
+                       STATEMENT_MAX_SUBJECTS, n);
     s.subjects = scratch_array(sc, n, sizeof *s.subjects);
     if (!s.subjects)
         return err_nomem(e);
@@ -88,7 +90,8 @@ void statement_of_bundle(jw *j, const char *name, digest root)
 rp_code statement_bundle_read(rp_err *e, const char **name, const statement *s)
 {
     bool mine = !e->code;
-    if ((js_format(e, s->predicate, MANIFEST_FORMAT) || js_str(e, name, s->predicate, "name") || js_done(e, s->predicate)) &&
+    if ((js_format(e, s->predicate, MANIFEST_FORMAT) || js_str(e, name, s->predicate, "name") ||
+         js_done(e, s->predicate)) &&
         e->code == RP_INVALID && mine)
         e->id = FIND_TRUST_STATEMENT;
     return e->code;

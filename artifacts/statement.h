@@ -1,16 +1,16 @@
 /* in-toto Statements, v1: what is said about which bytes.
  *
- *   statement  {"_type": "https://in-toto.io/Statement/v1", "subject": [subject…], "predicateType": URI, "predicate": {…}}
- *   subject    {"name": TEXT, "digest": {"sha256": HEX, …}}
+ *   statement  {"_type": "https://in-toto.io/Statement/v1", "subject": [subject…], "predicateType": URI,
+ * "predicate": {…}} subject    {"name": TEXT, "digest": {"sha256": HEX, …}}
  *
- * Two predicate types are ours; docs/attestations.md describes them. Their names stand for themselves: `.example` is a
- * reserved domain, so that nobody else can ever own them, and nothing is to be found there.
+ * Two predicate types are ours; docs/attestations.md describes them. Their names stand for themselves:
+ * `.example` is a reserved domain, so that nobody else can ever own them, and nothing is to be found there.
  *
- *   bundle   this manifest.json is the signer's: {"format": "replay-bundle/0", "name": NAME}. One subject, the manifest
- *   verdict  what `replay` found about a bundle or a run: {"format": "replay-attestation/0", …}
+ *   bundle   this manifest.json is the signer's: {"format": "replay-bundle/0", "name": NAME}. One subject,
+ * the manifest verdict  what `replay` found about a bundle or a run: {"format": "replay-attestation/0", …}
  *
- * Keys that are not named here are ignored outside the predicate, as in-toto asks. A subject needs a sha256; other
- * digests are ignored. */
+ * Keys that are not named here are ignored outside the predicate, as in-toto asks. A subject needs a sha256;
+ * other digests are ignored. */
 #ifndef ARTIFACTS_STATEMENT_H
 #define ARTIFACTS_STATEMENT_H
 

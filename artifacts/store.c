@@ -33,7 +33,8 @@ struct store {
     uint64_t file_bytes, stream_bytes;
     uint64_t *at; /* of each file's bytes in the stream */
     bool sound;   /* a check found nothing */
-    span *kept;   /* of a single streamed frame: documents that a check passed, so that none is decoded for again */
+    span *kept;   /* of a single streamed frame: documents that a check passed, so that none is decoded for
+                     again */
     size_t kept_bytes;
 };
 
@@ -175,9 +176,10 @@ static finding_id header_id(const uint8_t block[TAR_BLOCK], unsigned i)
     static const struct {
         unsigned end;
         finding_id id;
-    } fields[] = {{100, FIND_CONTAINER_NAME},     {124, FIND_CONTAINER_METADATA}, {136, FIND_CONTAINER_HEADER},
-                  {148, FIND_CONTAINER_METADATA}, {157, FIND_CONTAINER_HEADER},   {257, FIND_CONTAINER_LINK},
-                  {265, FIND_CONTAINER_HEADER},   {345, FIND_CONTAINER_METADATA}, {500, FIND_CONTAINER_NAME}};
+    } fields[] = {
+        {100, FIND_CONTAINER_NAME},     {124, FIND_CONTAINER_METADATA}, {136, FIND_CONTAINER_HEADER},
+        {148, FIND_CONTAINER_METADATA}, {157, FIND_CONTAINER_HEADER},   {257, FIND_CONTAINER_LINK},
+        {265, FIND_CONTAINER_HEADER},   {345, FIND_CONTAINER_METADATA}, {500, FIND_CONTAINER_NAME}};
     if (block[TAR_TYPE_AT] != '0')
         return type_id(block[TAR_TYPE_AT]);
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
@@ -365,8 +367,8 @@ static uint8_t *keep(store *s, const entry *f)
 {
     uint64_t content;
     const manifest_file *m = f ? manifest_find(s->m, f->path) : NULL;
-    if (!m || m->role == ROLE_FIXTURE || m->role == ROLE_EVIDENCE || f->bytes > KEEP_EACH || s->kept_bytes + f->bytes > KEEP_ALL ||
-        (frames_independent(s->f) && frames_content(s->f, &content)))
+    if (!m || m->role == ROLE_FIXTURE || m->role == ROLE_EVIDENCE || f->bytes > KEEP_EACH ||
+        s->kept_bytes + f->bytes > KEEP_ALL || (frames_independent(s->f) && frames_content(s->f, &content)))
         return NULL;
     if (!s->kept)
         s->kept = scratch_array(s->sc, s->m->n_files, sizeof *s->kept);
@@ -454,14 +456,16 @@ static rp_code pass_extra(rp_err *e, check *c, const char *path, uint64_t bytes)
     char where[48];
     uint64_t at = c->at - TAR_BLOCK;
     if (!manifest_path_ok(path))
-        findings_add(c->fs, FIND_CONTAINER_NAME, path, place(where, at), NULL, NULL, "the name is none that a bundle can have");
+        findings_add(c->fs, FIND_CONTAINER_NAME, path, place(where, at), NULL, NULL,
+                     "the name is none that a bundle can have");
     else if (turn_of(c->s, path) == SIZE_MAX)
         findings_add(c->fs, FIND_FILE_EXTRA, path, place(where, at), NULL, NULL, "the file is not listed");
     else if (was_missed(c, path))
         findings_add(c->fs, FIND_CONTAINER_ORDER, path, place(where, at), NULL, NULL,
                      "expected the file at its place in the manifest's order, found it later");
     else
-        findings_add(c->fs, FIND_FILE_DUPLICATE, path, place(where, at), NULL, NULL, "the file is in the archive again");
+        findings_add(c->fs, FIND_FILE_DUPLICATE, path, place(where, at), NULL, NULL,
+                     "the file is in the archive again");
     c->extra_bytes += bytes;
     if (++c->extra_files > EXTRA_FILES_MAX || c->extra_bytes > EXTRA_BYTES_MAX)
         return err_invalid(e, FIND_CONTAINER_HEADER, NULL, place(where, at),
@@ -484,8 +488,8 @@ static rp_code pass_damaged(rp_err *e, check *c, const entry *f, const uint8_t w
             i++;
     snprintf(expected, sizeof expected, "%02x", want[i]);
     snprintf(actual, sizeof actual, "%02x", c->block[i]);
-    findings_add(c->fs, header_id(c->block, i), f->path, place(where, c->at - TAR_BLOCK + i), expected, actual,
-                 "the tar header is not the canonical one, in %s (offset %u)", tar_field(i), i);
+    findings_add(c->fs, header_id(c->block, i), f->path, place(where, c->at - TAR_BLOCK + i), expected,
+                 actual, "the tar header is not the canonical one, in %s (offset %u)", tar_field(i), i);
     if (memcmp(c->block, want, NAME_END) || memcmp(c->block + SIZE_AT, want + SIZE_AT, SIZE_END - SIZE_AT) ||
         c->block[TAR_TYPE_AT] != want[TAR_TYPE_AT])
         return RP_INVALID; /* the place is lost; the finding is there */
@@ -576,14 +580,16 @@ static rp_code check_end(rp_err *e, check *c)
     return frames_fault(e, c->s->f);
 }
 
-/* Most archives are sound: several threads look for a yes. Only where there is none is the stream read in order. */
+/* Most archives are sound: several threads look for a yes. Only where there is none is the stream read in
+ * order. */
 static bool swept(store *s)
 {
     size_t n = s->m->n_files + 1;
     sweep_entry *v = calloc(n, sizeof *v);
     for (size_t i = 0; v && i < n; i++) {
         entry f = entry_at(s, i);
-        v[i] = (sweep_entry){.path = f.path, .at = i ? s->at[i - 1] - TAR_BLOCK : 0, .bytes = f.bytes, .sha256 = f.sha256};
+        v[i] = (sweep_entry){
+            .path = f.path, .at = i ? s->at[i - 1] - TAR_BLOCK : 0, .bytes = f.bytes, .sha256 = f.sha256};
     }
     bool ok = v && sweep_is_sound(s->f, v, n, s->stream_bytes);
     free(v);

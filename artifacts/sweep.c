@@ -102,7 +102,8 @@ static size_t entry_of(const sweep *s, uint64_t at)
 }
 
 /* All of the frame but the pieces of files that span frames; those entries, two at most, are told. */
-static bool frame_fits(const sweep *s, const window *w, digest_ctx *c, size_t spanning[2], unsigned *n_spanning)
+static bool frame_fits(const sweep *s, const window *w, digest_ctx *c, size_t spanning[2],
+                       unsigned *n_spanning)
 {
     *n_spanning = 0;
     for (size_t i = entry_of(s, w->at); i < s->n && s->v[i].at < w->end; i++) {

@@ -1,9 +1,10 @@
-/* One pass of several threads over an archive, for a yes: whether its content is, to the last byte, what the manifest
- * implies. A no says nothing more; the caller then reads in order and names the faults (store.c).
+/* One pass of several threads over an archive, for a yes: whether its content is, to the last byte, what the
+ * manifest implies. A no says nothing more; the caller then reads in order and names the faults (store.c).
  *
- * Frames are decoded in order, ahead, by whoever is free. Whoever decoded a frame compares the headers and padding in
- * it and digests the files that lie in it whole. A file that spans frames is digested piece by piece in its order, one
- * thread at a time, several such files side by side. Memory: at most SWEEP_BYTES of decoded and packed frames. */
+ * Frames are decoded in order, ahead, by whoever is free. Whoever decoded a frame compares the headers and
+ * padding in it and digests the files that lie in it whole. A file that spans frames is digested piece by
+ * piece in its order, one thread at a time, several such files side by side. Memory: at most SWEEP_BYTES of
+ * decoded and packed frames. */
 #ifndef ARTIFACTS_SWEEP_H
 #define ARTIFACTS_SWEEP_H
 

@@ -1,6 +1,7 @@
 #include "artifacts/zs.h"
 #include <stdlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 struct zs_enc {
     ZSTD_CCtx *ctx;
@@ -68,11 +69,18 @@ void zs_dec_free(zs_dec *z)
     free(z);
 }
 
+const char zs_no_memory[] = "out of memory";
+
+static const char *why(size_t code)
+{
+    return ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation ? zs_no_memory : ZSTD_getErrorName(code);
+}
+
 const char *zs_dec_frame(zs_dec *z, void *out, size_t n, span frame)
 {
     size_t got = ZSTD_decompressDCtx(z->ctx, out, n, frame.p, frame.n);
     if (ZSTD_isError(got))
-        return ZSTD_getErrorName(got);
+        return why(got);
     return got == n ? NULL : "the content is not as long as the frame states";
 }
 
@@ -90,7 +98,7 @@ const char *zs_dec_step(zs_dec *z, void *out, size_t out_cap, size_t *out_bytes,
     *out_bytes = o.pos;
     *in_bytes = i.pos;
     *end = left == 0;
-    return ZSTD_isError(left) ? ZSTD_getErrorName(left) : NULL;
+    return ZSTD_isError(left) ? why(left) : NULL;
 }
 
 const char *zs_library(void)

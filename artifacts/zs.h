@@ -23,6 +23,8 @@ RP_MUST rp_code zs_enc_frame(rp_err *e, size_t *out_bytes, zs_enc *z, void *out,
 typedef struct zs_dec zs_dec;
 zs_dec *zs_dec_new(void); /* NULL when out of memory */
 void zs_dec_free(zs_dec *z);
+/* What the two functions below return when memory, and not the frame, is at fault. */
+extern const char zs_no_memory[];
 /* One whole frame of exactly n content bytes. NULL, or what is wrong with it (a static text); out may then
  * hold anything. */
 const char *zs_dec_frame(zs_dec *z, void *out, size_t n, span frame);

@@ -151,6 +151,7 @@ void result_write(jw *j, const result *r)
     jw_obj(j, NULL);
     jw_str(j, "format", "replay-result/0");
     jw_digest(j, "job_sha256", r->job_sha256);
+    jw_digest(j, "outputs_sha256", r->outputs_sha256);
     jw_str(j, "phase", job_phase_names[r->phase]);
     jw_str(j, "status", status_names[r->ok ? 0 : 1]);
     text(j, "error", r->error);
@@ -536,6 +537,7 @@ static rp_code read_root(reader *rd, const char *file, span json)
     int phase, status;
     if (js_parse(e, &root, rd->sc, file, json) || js_as_obj(e, root) ||
         js_format(e, root, "replay-result/0") || js_digest(e, &r->job_sha256, root, "job_sha256") ||
+        js_digest(e, &r->outputs_sha256, root, "outputs_sha256") ||
         js_enum(e, &phase, root, "phase", job_phase_names) ||
         js_enum(e, &status, root, "status", status_names) || js_str(e, &r->error, root, "error") ||
         js_bool(e, &r->profile_error, root, "profile_error") ||

@@ -28,11 +28,12 @@ static void check_edges(const checker *c)
                                                                                         : none;
         if (stranger != none)
             findings_add(c->fs, FIND_PLAN_EDGE, c->file, at(w, "edges", i), NULL, NULL,
-                         "expected node %llu to touch buffer %s, found that it does not", (unsigned long long)stranger, id);
+                         "expected node %llu to touch buffer %s, found that it does not",
+                         (unsigned long long)stranger, id);
         if (g->from >= g->to)
             findings_add(c->fs, FIND_PLAN_ORDER, c->file, at(w, "edges", i), NULL, NULL,
-                         "expected node %llu to come before node %llu, found it after", (unsigned long long)g->from,
-                         (unsigned long long)g->to);
+                         "expected node %llu to come before node %llu, found it after",
+                         (unsigned long long)g->from, (unsigned long long)g->to);
     }
 }
 
@@ -64,7 +65,8 @@ static uint64_t the_one(const checker *c, node_op op, uint64_t buffer)
             continue;
         if (found != none)
             findings_add(c->fs, FIND_PLAN_LIFETIME, c->file, at(w, "nodes", i), NULL, NULL,
-                         "expected one %s of buffer %s, found a second one", node_op_names[op], c->p->buffers[buffer].id);
+                         "expected one %s of buffer %s, found a second one", node_op_names[op],
+                         c->p->buffers[buffer].id);
         else
             found = i;
     }
@@ -75,9 +77,10 @@ static void must_reach(const checker *c, uint64_t a, uint64_t b, uint64_t buffer
 {
     char w[48];
     if (!plan_reaches(c->reach, a, b))
-        findings_add(c->fs, id, c->file, at(w, "nodes", b), NULL, NULL,
-                     "expected a path of edges from node %llu to node %llu, which both touch buffer %s, found none",
-                     (unsigned long long)a, (unsigned long long)b, c->p->buffers[buffer].id);
+        findings_add(
+            c->fs, id, c->file, at(w, "nodes", b), NULL, NULL,
+            "expected a path of edges from node %llu to node %llu, which both touch buffer %s, found none",
+            (unsigned long long)a, (unsigned long long)b, c->p->buffers[buffer].id);
 }
 
 static void check_life(const checker *c, uint64_t b)
@@ -100,22 +103,26 @@ static void check_life(const checker *c, uint64_t b)
         if (!reads && !writes)
             continue;
         if ((alloc != none && i < alloc) || (release != none && i > release))
-            findings_add(c->fs, FIND_PLAN_LIFETIME, c->file, at(w, "nodes", i), NULL, NULL,
-                         "expected buffer %s to be touched between its alloc and its free, found node %llu outside", buf->id,
-                         (unsigned long long)i);
+            findings_add(
+                c->fs, FIND_PLAN_LIFETIME, c->file, at(w, "nodes", i), NULL, NULL,
+                "expected buffer %s to be touched between its alloc and its free, found node %llu outside",
+                buf->id, (unsigned long long)i);
         if (alloc != none && i > alloc)
             must_reach(c, alloc, i, b, FIND_PLAN_RACE);
         if (release != none && i < release)
             must_reach(c, i, release, b, FIND_PLAN_RACE);
         if (reads && !written)
             findings_add(c->fs, FIND_PLAN_LIFETIME, c->file, at(w, "nodes", i), NULL, NULL,
-                         "expected buffer %s to be written before node %llu reads it", buf->id, (unsigned long long)i);
+                         "expected buffer %s to be written before node %llu reads it", buf->id,
+                         (unsigned long long)i);
         if (writes && !buf->writable)
             findings_add(c->fs, FIND_PLAN_INVALID, c->file, at(w, "nodes", i), NULL, NULL,
                          "expected no write to buffer %s, which is read-only", buf->id);
         if (n->op == NODE_OUTPUT && buf->freed_by == FREED_BY_PROGRAM)
-            findings_add(c->fs, FIND_PLAN_LIFETIME, c->file, at(w, "nodes", i), NULL, NULL,
-                         "expected an output that outlives the program, found buffer %s, which the program frees", buf->id);
+            findings_add(
+                c->fs, FIND_PLAN_LIFETIME, c->file, at(w, "nodes", i), NULL, NULL,
+                "expected an output that outlives the program, found buffer %s, which the program frees",
+                buf->id);
         written |= writes;
     }
 }
@@ -145,14 +152,16 @@ static void check_ties(const checker *c, uint64_t node)
     if (n->tied && (n->operands[n->tie].buffer != n->destination.buffer ||
                     !layout_same_places(&n->operands[n->tie].layout, &n->destination.layout) ||
                     (n->op == NODE_MATMUL && strcmp(n->operands[n->tie].port, "c"))))
-        findings_add(c->fs, FIND_PLAN_INVALID, c->file, at(w, "nodes", node), NULL, NULL,
-                     "expected operand %s, tied to the destination, to lie where the result lies, element for element",
-                     n->operands[n->tie].port);
+        findings_add(
+            c->fs, FIND_PLAN_INVALID, c->file, at(w, "nodes", node), NULL, NULL,
+            "expected operand %s, tied to the destination, to lie where the result lies, element for element",
+            n->operands[n->tie].port);
     for (uint64_t i = 0; (n->op == NODE_MATMUL || n->op == NODE_KERNEL) && i < n->n_operands; i++)
         if (n->operands[i].buffer == n->destination.buffer && !(n->tied && n->tie == i))
-            findings_add(c->fs, FIND_PLAN_RACE, c->file, at(w, "nodes", node), NULL, NULL,
-                         "expected operand %s apart from the destination or tied to it, found both in buffer %s", n->operands[i].port,
-                         c->p->buffers[n->destination.buffer].id);
+            findings_add(
+                c->fs, FIND_PLAN_RACE, c->file, at(w, "nodes", node), NULL, NULL,
+                "expected operand %s apart from the destination or tied to it, found both in buffer %s",
+                n->operands[i].port, c->p->buffers[n->destination.buffer].id);
 }
 
 rp_code plan_check(rp_err *e, findings *fs, const plan *p, const char *file)

@@ -125,8 +125,12 @@ static bool number_field(lt_csv_row *row, int c, int64_t v)
             m[LTM_C].stride = m[LTM_D].stride = stride;
         return v >= -1;
     }
-    if (v < 0)
-        return false;
+    if (v < 0 && (c == LDA || c == LDB || c == LDC || c == LDD)) {
+        m[c == LDA ? LTM_A : c == LDB ? LTM_B : c == LDC ? LTM_C : LTM_D].ld_negative = true;
+        u = 0;
+    } else if (v < 0 && (c < A_ROWS || c > LDD)) {
+        return false; /* a negative row or column stays a number that fits no call */
+    }
     switch (c) {
     case M:
         q->m = u;

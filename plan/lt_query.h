@@ -48,7 +48,7 @@ typedef struct {
     uint64_t promise_bytes; /* of the preference; 0: left alone, which promises 256 */
     uint64_t buffer_bytes;  /* behind the pointer; UINT64_MAX: not known */
     dtype holds;            /* what the buffer's producer wrote; DT_COUNT: not known */
-    bool type_said, shape_said, ld_said;
+    bool type_said, shape_said, ld_said, ld_negative; /* a negative ld is kept as 0 */
 } lt_operand;
 
 typedef struct {

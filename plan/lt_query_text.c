@@ -28,6 +28,16 @@ static bool real(const char *s, double *out)
     return *s && !*end && *out == *out;
 }
 
+static bool ld_of(const char *s, lt_operand *m)
+{
+    m->ld_said = true;
+    m->ld_negative = *s == '-';
+    if (!number(s + m->ld_negative, &m->ld))
+        return false;
+    m->ld = m->ld_negative ? 0 : m->ld;
+    return true;
+}
+
 /* Behind KEY= where the word starts with it, else NULL. */
 static const char *value(const char *s, const char *key)
 {
@@ -59,7 +69,7 @@ static bool operand_word(lt_query *q, int which, const char *s)
     if (which == LTM_C && !strcasecmp(s, "null"))
         return q->c_null = true;
     if ((v = value(s, "ld")))
-        return number(v, &m->ld) && (m->ld_said = true);
+        return ld_of(v, m);
     if ((v = value(s, "rows")))
         return number(v, &m->rows) && (m->shape_said = true);
     if ((v = value(s, "cols")))

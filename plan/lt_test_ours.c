@@ -45,6 +45,9 @@ bool lt_test_conjugate(const lt_facts *f, lt_seen *s)
 bool lt_test_ld_one_column(const lt_facts *f, lt_seen *s)
 {
     for (int i = 0; i < LTM_COUNT; i++) {
+        /* Elsewhere ld.a to ld.d speak. */
+        if ((i == LTM_B ? f->q->n : f->q->m) != 1)
+            continue;
         const lt_operand *m = lt_of(f, i);
         uint64_t least = lt_minor(m) ? lt_minor(m) : 1;
         if (is_touched(f, i) && m->ld < least)
@@ -59,7 +62,8 @@ bool lt_test_batch_overlap(const lt_facts *f, lt_seen *s)
     uint64_t one, all, step = d.stride < 0 ? 0 - (uint64_t)d.stride : (uint64_t)d.stride, batch = d.batch;
     d.batch = 1;
     /* Matrices may interlace: a stride below ld puts each one's columns between another's. */
-    bool apart = lt_span(&d, &one) && (step >= one || (step >= lt_minor(&d) && ck_mul_u64(step, batch, &all) && all <= d.ld));
+    bool apart = lt_span(&d, &one) &&
+                 (step >= one || (step >= lt_minor(&d) && ck_mul_u64(step, batch, &all) && all <= d.ld));
     return batch > 1 && one && !apart && numbers(s, "d", step, one);
 }
 
@@ -215,21 +219,20 @@ bool lt_test_note_i8_device(const lt_facts *f, lt_seen *s)
            words(s, "a", "i8", "a float");
 }
 
-/* A vector, an empty matrix or one lying loosely among I8 operands. */
+/* A vector or an empty matrix among I8 operands. */
 bool lt_test_note_i8_corner(const lt_facts *f, lt_seen *s)
 {
     const lt_query *q = f->q;
     bool i32 = lt_of(f, LTM_A)->type == DT_I8 && lt_of(f, LTM_D)->type == DT_I32;
     uint64_t least = q->m < q->n ? q->m : q->n;
     least = q->k < least ? q->k : least;
-    bool odd = q->k % 4 || (q->m % 4 && !f->k_major[0]) || (q->n % 4 && !f->k_major[1]);
-    return i32 && (least <= 1 || odd) && numbers(s, "d", least, 2);
+    return i32 && least <= 1 && !(f->k_major[0] && f->k_major[1] && least == 1) && numbers(s, "d", least, 2);
 }
 
 bool lt_test_note_bias_corner(const lt_facts *f, lt_seen *s)
 {
     uint64_t need = dtype_bytes(lt_of(f, LTM_D)->type);
-    return f->q->m == 1 && lt_epi_bias(f->q->epilogue) && f->promise_min < need &&
+    return f->q->m == 1 && lt_epi_bias(f->q->epilogue) && (f->promise_min < need || !lt_of(f, LTM_D)->ld) &&
            numbers(s, "bias", f->promise_min, need);
 }
 

@@ -73,7 +73,7 @@ bool lt_test_dims_d(const lt_facts *f, lt_seen *s)
 static bool ld_short(const lt_facts *f, lt_seen *s, int which)
 {
     const lt_operand *m = lt_of(f, which);
-    return m->ld < lt_minor(m) && numbers(s, lt_mat_names[which], m->ld, lt_minor(m));
+    return (m->ld_negative || m->ld < lt_minor(m)) && numbers(s, lt_mat_names[which], m->ld, lt_minor(m));
 }
 
 /* The library forgives the leading dimension of A when m is 1 and of B when n is 1, whatever the order. */

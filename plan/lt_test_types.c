@@ -272,6 +272,50 @@ bool lt_test_i8_stride(const lt_facts *f, lt_seen *s)
     return false;
 }
 
+static bool both_k_major(const lt_facts *f)
+{
+    return f->k_major[LTM_A] && f->k_major[LTM_B];
+}
+
+bool lt_test_i8_batch_k(const lt_facts *f, lt_seen *s)
+{
+    return i8_to_i32(f) && lt_of(f, LTM_D)->batch > 1 && !both_k_major(f) && f->q->k % 8 &&
+           numbers(s, "k", f->q->k, 8);
+}
+
+bool lt_test_i8_one(const lt_facts *f, lt_seen *s)
+{
+    return i8_to_i32(f) && f->q->m == 1 && f->q->n == 1 && !both_k_major(f) && numbers(s, "d", 1, 2);
+}
+
+/* Whether the operand along D's minor extent lies along k and the other does not. */
+static bool turned(const lt_facts *f)
+{
+    int along = lt_of(f, LTM_D)->order == LTO_ROW ? LTM_B : LTM_A;
+    return f->k_major[along] && !f->k_major[!along];
+}
+
+bool lt_test_i8_turned_empty(const lt_facts *f, lt_seen *s)
+{
+    return i8_to_i32(f) && turned(f) && (!f->q->k || !lt_major(lt_of(f, LTM_D))) &&
+           numbers(s, f->q->k ? "d" : "k", 0, 1);
+}
+
+bool lt_test_i8_turned_extent(const lt_facts *f, lt_seen *s)
+{
+    uint64_t minor = lt_minor(lt_of(f, LTM_D));
+    return i8_to_i32(f) && turned(f) && minor != 1 && minor % 4 &&
+           numbers(s, lt_of(f, LTM_D)->order == LTO_ROW ? "n" : "m", minor, 4);
+}
+
+bool lt_test_i8_loose_vector(const lt_facts *f, lt_seen *s)
+{
+    const lt_operand *d = lt_of(f, LTM_D);
+    int along = d->order == LTO_ROW ? LTM_B : LTM_A;
+    return i8_to_i32(f) && !both_k_major(f) && lt_of(f, along)->ld && lt_minor(d) == 1 && d->ld != 1 &&
+           numbers(s, "d", d->ld, 1);
+}
+
 bool lt_test_i8_layout(const lt_facts *f, lt_seen *s)
 {
     return is_i8(f) && !f->k_major[LTM_A] && words(s, "a", "m along its columns", "T in column order");

@@ -50,6 +50,11 @@
     X(i8_ld_a)                                                                                               \
     X(i8_ld_b)                                                                                               \
     X(i8_stride)                                                                                             \
+    X(i8_batch_k)                                                                                            \
+    X(i8_one)                                                                                                \
+    X(i8_turned_empty)                                                                                       \
+    X(i8_turned_extent)                                                                                      \
+    X(i8_loose_vector)                                                                                       \
     X(i8_layout)                                                                                             \
     /* lt_test_ours.c */                                                                                     \
     X(overflow)                                                                                              \

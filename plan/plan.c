@@ -1,10 +1,11 @@
 #include "plan/plan.h"
-#include "artifacts/base/limits.h"
 #include "artifacts/base/ck.h"
 #include "artifacts/base/json.h"
+#include "artifacts/base/limits.h"
 
 const char *const layout_kind_names[] = {"right_major", "left_major", "strided", NULL};
-const char *const lt_form_names[] = {"CublasLt", "CublasLtBias", "CublasLtAccumulate", "CublasLtAccumulateBias", NULL};
+const char *const lt_form_names[] = {"CublasLt", "CublasLtBias", "CublasLtAccumulate",
+                                     "CublasLtAccumulateBias", NULL};
 const char *const node_op_names[] = {"input", "output", "alloc", "free", "copy", "matmul", "kernel", NULL};
 static const char *const owner_names[] = {"caller", "system", NULL};
 static const char *const freed_by_names[] = {"caller", "program", NULL};
@@ -30,7 +31,8 @@ bool layout_same_places(const layout *a, const layout *b)
         for (uint64_t k = 0; k < b->n_spellings; k++)
             if (a->spellings[i].kind == b->spellings[k].kind &&
                 (a->spellings[i].kind != LAYOUT_STRIDED ||
-                 !memcmp(a->spellings[i].strides, b->spellings[k].strides, a->rank * sizeof *a->spellings[i].strides)))
+                 !memcmp(a->spellings[i].strides, b->spellings[k].strides,
+                         a->rank * sizeof *a->spellings[i].strides)))
                 return true;
     return false;
 }
@@ -47,7 +49,8 @@ static bool spelling_span(const layout *l, uint64_t s, uint64_t *elements)
     for (uint64_t i = 0; i < l->rank; i++) {
         if (!strided && !ck_mul_u64(extent, l->shape[i], &extent))
             return false;
-        if (strided && (!ck_mul_u64(l->shape[i] - 1, l->spellings[s].strides[i], &term) || !ck_add_u64(extent, term, &extent)))
+        if (strided && (!ck_mul_u64(l->shape[i] - 1, l->spellings[s].strides[i], &term) ||
+                        !ck_add_u64(extent, term, &extent)))
             return false;
     }
     *elements = extent;
@@ -104,9 +107,11 @@ static rp_code read_layout(rp_err *e, layout *l, js_node *o)
     if (js_arr(e, &shape, &rank, o, "shape") || js_arr(e, &spellings, &n, o, "spellings"))
         return e->code;
     if (rank > PLAN_MAX_RANK)
-        return js_fail(e, shape, FIND_PLAN_INVALID, "expected at most %d axes, found %zu", PLAN_MAX_RANK, rank);
+        return js_fail(e, shape, FIND_PLAN_INVALID, "expected at most %d axes, found %zu", PLAN_MAX_RANK,
+                       rank);
     if (!n || n > PLAN_MAX_SPELLINGS)
-        return js_fail(e, spellings, FIND_PLAN_INVALID, "expected 1 to %d spellings, found %zu", PLAN_MAX_SPELLINGS, n);
+        return js_fail(e, spellings, FIND_PLAN_INVALID, "expected 1 to %d spellings, found %zu",
+                       PLAN_MAX_SPELLINGS, n);
     l->rank = rank;
     l->n_spellings = n;
     for (size_t i = 0; i < rank; i++)
@@ -126,7 +131,8 @@ static rp_code read_layout(rp_err *e, layout *l, js_node *o)
         if (!spelling_span(l, i, &extent))
             return js_fail(e, s, FIND_PLAN_INVALID, "expected a span below 2^64 elements");
         if (!spelling_span(l, 0, &first) || extent != first)
-            return js_fail(e, s, FIND_PLAN_INVALID, "expected every spelling to span %llu elements, found %llu",
+            return js_fail(e, s, FIND_PLAN_INVALID,
+                           "expected every spelling to span %llu elements, found %llu",
                            (unsigned long long)first, (unsigned long long)extent);
     }
     return js_done(e, o);
@@ -142,7 +148,8 @@ static rp_code read_layout_of(rp_err *e, layout *l, js_node *o)
 static bool plain_name(const char *s)
 {
     size_t n = strlen(s);
-    return n >= 1 && n <= 64 && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == n;
+    return n >= 1 && n <= 64 &&
+           strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == n;
 }
 
 static rp_code read_name(rp_err *e, const char **out, js_node *o, const char *key)
@@ -150,7 +157,8 @@ static rp_code read_name(rp_err *e, const char **out, js_node *o, const char *ke
     if (js_str(e, out, o, key))
         return e->code;
     if (!plain_name(*out))
-        return js_fail(e, js_find(o, key), FIND_PLAN_INVALID, "expected 1 to 64 of A-Z a-z 0-9 _ . -, found \"%.80s\"", *out);
+        return js_fail(e, js_find(o, key), FIND_PLAN_INVALID,
+                       "expected 1 to 64 of A-Z a-z 0-9 _ . -, found \"%.80s\"", *out);
     return RP_OK;
 }
 
@@ -182,10 +190,12 @@ static rp_code read_buffer_ref(rp_err *e, const reader *r, uint64_t *out, js_nod
             *out = i;
             return RP_OK;
         }
-    return js_fail(e, js_find(o, key), FIND_PLAN_UNKNOWN_BUFFER, "expected the id of a buffer, found \"%.64s\"", id);
+    return js_fail(e, js_find(o, key), FIND_PLAN_UNKNOWN_BUFFER,
+                   "expected the id of a buffer, found \"%.64s\"", id);
 }
 
-static rp_code read_slot(rp_err *e, const reader *r, plan_slot *s, js_node *o, const char *name_key, bool with_layout)
+static rp_code read_slot(rp_err *e, const reader *r, plan_slot *s, js_node *o, const char *name_key,
+                         bool with_layout)
 {
     if (read_name(e, &s->port, o, name_key) || read_buffer_ref(e, r, &s->buffer, o, "buffer"))
         return e->code;
@@ -194,14 +204,15 @@ static rp_code read_slot(rp_err *e, const reader *r, plan_slot *s, js_node *o, c
     if (!with_layout)
         s->layout = r->p->buffers[s->buffer].layout;
     uint64_t extent, have;
-    if (!layout_span(&s->layout, &extent) || !layout_span(&r->p->buffers[s->buffer].layout, &have) || extent > have)
+    if (!layout_span(&s->layout, &extent) || !layout_span(&r->p->buffers[s->buffer].layout, &have) ||
+        extent > have)
         return js_fail(e, o, FIND_PLAN_INVALID, "expected a slot within the %llu bytes of its buffer",
                        (unsigned long long)r->p->buffers[s->buffer].bytes);
     return js_done(e, o);
 }
 
-static rp_code read_slots(rp_err *e, const reader *r, plan_node *n, js_node *o, const char *key, const char *name_key,
-                          bool with_layout)
+static rp_code read_slots(rp_err *e, const reader *r, plan_node *n, js_node *o, const char *key,
+                          const char *name_key, bool with_layout)
 {
     js_node *a;
     size_t count = 0;
@@ -236,10 +247,11 @@ static rp_code read_spec(rp_err *e, lt_spec *s, js_node *o)
 {
     int form, a, b, d, epilogue;
     if (js_enum(e, &form, o, "form", lt_form_names) || js_u64(e, &s->m, o, "m") || js_u64(e, &s->n, o, "n") ||
-        js_u64(e, &s->k, o, "k") || js_bool(e, &s->trans_a, o, "trans_a") || js_bool(e, &s->trans_b, o, "trans_b") ||
-        js_u64(e, &s->lda, o, "lda") || js_u64(e, &s->ldb, o, "ldb") || js_u64(e, &s->ldc, o, "ldc") ||
-        js_u64(e, &s->ldd, o, "ldd") || js_enum(e, &a, o, "a_dtype", dtype_names) ||
-        js_enum(e, &b, o, "b_dtype", dtype_names) || js_enum(e, &d, o, "d_dtype", dtype_names) ||
+        js_u64(e, &s->k, o, "k") || js_bool(e, &s->trans_a, o, "trans_a") ||
+        js_bool(e, &s->trans_b, o, "trans_b") || js_u64(e, &s->lda, o, "lda") ||
+        js_u64(e, &s->ldb, o, "ldb") || js_u64(e, &s->ldc, o, "ldc") || js_u64(e, &s->ldd, o, "ldd") ||
+        js_enum(e, &a, o, "a_dtype", dtype_names) || js_enum(e, &b, o, "b_dtype", dtype_names) ||
+        js_enum(e, &d, o, "d_dtype", dtype_names) ||
         js_enum(e, &epilogue, o, "epilogue", lt_epilogue_names) || js_done(e, o))
         return e->code;
     s->form = (lt_form)form;
@@ -262,7 +274,8 @@ static rp_code read_tie(rp_err *e, plan_node *n, js_node *dest)
         n->tie++;
     n->tied = n->tie < n->n_operands;
     if (!n->tied)
-        return js_fail(e, js_find(dest, "tie"), FIND_PLAN_INVALID, "expected the port of an operand, found \"%.64s\"", port);
+        return js_fail(e, js_find(dest, "tie"), FIND_PLAN_INVALID,
+                       "expected the port of an operand, found \"%.64s\"", port);
     return RP_OK;
 }
 
@@ -279,10 +292,12 @@ static rp_code read_operands(rp_err *e, const reader *r, plan_node *n, js_node *
 /* A copy moves a whole buffer into one of its size. */
 static rp_code read_copy(rp_err *e, const reader *r, plan_node *n, js_node *o)
 {
-    uint64_t from = r->p->buffers[n->operands[0].buffer].bytes, to = r->p->buffers[n->destination.buffer].bytes;
+    uint64_t from = r->p->buffers[n->operands[0].buffer].bytes,
+             to = r->p->buffers[n->destination.buffer].bytes;
     n->destination.layout = r->p->buffers[n->destination.buffer].layout;
     if (from != to)
-        return js_fail(e, o, FIND_PLAN_INVALID, "expected a copy between buffers of one size, found %llu and %llu bytes",
+        return js_fail(e, o, FIND_PLAN_INVALID,
+                       "expected a copy between buffers of one size, found %llu and %llu bytes",
                        (unsigned long long)from, (unsigned long long)to);
     return RP_OK;
 }
@@ -296,8 +311,9 @@ static rp_code check_launch(rp_err *e, const plan_node *n, js_node *o)
         for (int i = 0; i < 3; i++) {
             uint64_t v = which ? n->block[i] : n->grid[i], most = which ? most_block[i] : most_grid[i];
             if (!v || v > most)
-                return js_fail(e, js_find(o, names[which]), FIND_PLAN_INVALID, "expected 1 to %llu in axis %d, found %llu",
-                               (unsigned long long)most, i, (unsigned long long)v);
+                return js_fail(e, js_find(o, names[which]), FIND_PLAN_INVALID,
+                               "expected 1 to %llu in axis %d, found %llu", (unsigned long long)most, i,
+                               (unsigned long long)v);
         }
     if (n->block[0] * n->block[1] * n->block[2] > 1024)
         return js_fail(e, js_find(o, "block"), FIND_PLAN_INVALID, "expected at most 1024 threads, found %llu",
@@ -328,7 +344,8 @@ static rp_code read_node(rp_err *e, const reader *r, plan_node *n, js_node *o)
         n->has_destination = true;
         n->label = "Copy";
         n->destination.port = "destination";
-        if (!read_one_buffer(e, r, n, o, "source") && !read_buffer_ref(e, r, &n->destination.buffer, o, "destination"))
+        if (!read_one_buffer(e, r, n, o, "source") &&
+            !read_buffer_ref(e, r, &n->destination.buffer, o, "destination"))
             (void)read_copy(e, r, n, o);
         break;
     case NODE_MATMUL:
@@ -336,9 +353,9 @@ static rp_code read_node(rp_err *e, const reader *r, plan_node *n, js_node *o)
             (void)read_spec(e, &n->spec, spec);
         break;
     case NODE_KERNEL:
-        if (read_operands(e, r, n, o) || js_str(e, &n->source, o, "source") || read_name(e, &n->entry, o, "entry") ||
-            js_u64s(e, n->grid, 3, o, "grid") || js_u64s(e, n->block, 3, o, "block") ||
-            js_u64(e, &n->shared_bytes, o, "shared_bytes"))
+        if (read_operands(e, r, n, o) || js_str(e, &n->source, o, "source") ||
+            read_name(e, &n->entry, o, "entry") || js_u64s(e, n->grid, 3, o, "grid") ||
+            js_u64s(e, n->block, 3, o, "block") || js_u64(e, &n->shared_bytes, o, "shared_bytes"))
             return e->code;
         (void)check_launch(e, n, o);
         break;
@@ -349,13 +366,15 @@ static rp_code read_node(rp_err *e, const reader *r, plan_node *n, js_node *o)
 static rp_code read_edge(rp_err *e, const reader *r, plan_edge *g, js_node *o)
 {
     int kind;
-    if (js_u64(e, &g->from, o, "from") || js_u64(e, &g->to, o, "to") || read_buffer_ref(e, r, &g->buffer, o, "buffer") ||
-        js_str(e, &g->port, o, "port") || js_enum(e, &kind, o, "kind", edge_names) || js_done(e, o))
+    if (js_u64(e, &g->from, o, "from") || js_u64(e, &g->to, o, "to") ||
+        read_buffer_ref(e, r, &g->buffer, o, "buffer") || js_str(e, &g->port, o, "port") ||
+        js_enum(e, &kind, o, "kind", edge_names) || js_done(e, o))
         return e->code;
     g->kind = (edge_kind)kind;
     if (g->from >= r->p->n_nodes || g->to >= r->p->n_nodes)
         return js_fail(e, o, FIND_PLAN_INVALID, "expected node numbers below %llu, found %llu and %llu",
-                       (unsigned long long)r->p->n_nodes, (unsigned long long)g->from, (unsigned long long)g->to);
+                       (unsigned long long)r->p->n_nodes, (unsigned long long)g->from,
+                       (unsigned long long)g->to);
     return RP_OK;
 }
 
@@ -365,8 +384,8 @@ static rp_code read_symbol(rp_err *e, plan_symbol *s, js_node *o)
 }
 
 /* The array `key` of o into scratch storage of `size` bytes an element, at most `max`. */
-static rp_code read_list(rp_err *e, const reader *r, js_node **a, void *out, uint64_t *n, js_node *o, const char *key,
-                         size_t size, size_t max)
+static rp_code read_list(rp_err *e, const reader *r, js_node **a, void *out, uint64_t *n, js_node *o,
+                         const char *key, size_t size, size_t max)
 {
     size_t count = 0;
     if (js_arr(e, a, &count, o, key))
@@ -386,8 +405,8 @@ static rp_code read_policy(rp_err *e, plan *p, js_node *root)
     js_node *o;
     int resolver, arena, renderer;
     if (js_obj(e, &o, root, "policy") || js_enum(e, &resolver, o, "resolver", resolver_policies) ||
-        js_enum(e, &arena, o, "arena", arena_policies) || js_enum(e, &renderer, o, "renderer", renderer_policies) ||
-        js_done(e, o))
+        js_enum(e, &arena, o, "arena", arena_policies) ||
+        js_enum(e, &renderer, o, "renderer", renderer_policies) || js_done(e, o))
         return e->code;
     p->resolver_name = resolver_policies[resolver];
     p->arena_name = arena_policies[arena];
@@ -402,11 +421,12 @@ static rp_code unique_ids(rp_err *e, const plan *p, js_node *buffers)
     for (uint64_t i = 0; i < p->n_buffers; i++)
         for (uint64_t j = 0; j < i; j++)
             if (!strcmp(p->buffers[i].id, p->buffers[j].id))
-                return js_fail(e, js_at(buffers, i), FIND_PLAN_INVALID, "expected each buffer id once, found \"%s\" twice",
-                               p->buffers[i].id);
+                return js_fail(e, js_at(buffers, i), FIND_PLAN_INVALID,
+                               "expected each buffer id once, found \"%s\" twice", p->buffers[i].id);
     for (uint64_t i = 1; i < p->n_symbols; i++)
         if (strcmp(p->symbols[i - 1].name, p->symbols[i].name) >= 0)
-            return err_invalid(e, FIND_PLAN_INVALID, js_file(buffers), "/symbols", "expected names in ascending order");
+            return err_invalid(e, FIND_PLAN_INVALID, js_file(buffers), "/symbols",
+                               "expected names in ascending order");
     return RP_OK;
 }
 
@@ -417,8 +437,8 @@ rp_code plan_read(rp_err *e, plan **out, scratch *sc, const char *file, span tex
     reader r = {.sc = sc, .p = p};
     if (!p)
         return err_nomem(e);
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-plan/0") || read_name(e, &p->name, root, "name") ||
-        read_policy(e, p, root) ||
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-plan/0") ||
+        read_name(e, &p->name, root, "name") || read_policy(e, p, root) ||
         read_list(e, &r, &symbols, &p->symbols, &p->n_symbols, root, "symbols", sizeof *p->symbols, 256) ||
         read_list(e, &r, &buffers, &p->buffers, &p->n_buffers, root, "buffers", sizeof *p->buffers,
                   (size_t)limit_of(LIMIT_BUFFERS)) ||

@@ -1,23 +1,19 @@
 /* The typed frozen plan, plan/plan.json, format "replay-plan/0" (docs/schemas/plan.schema.json):
  *
  *   name         of the workload
- *   policy       {resolver, arena, renderer}: named versions, or "given" for the arena and "opaque" for the renderer
- *   symbols      [{name, value}] sorted by name: int64 parameters, 8 bytes each (at least 8) in the parameter block
- *   buffers      [{id, label, owner, freed_by, access, dtype, layout}]
- *   nodes        in execution order; one of
- *                  {op: input,  slots: [{value, buffer}]}
- *                  {op: output, slots: [{value, buffer, layout}]}
- *                  {op: alloc | free, buffer}
- *                  {op: copy,   source, destination}
- *                  {op: matmul, label, spec, operands: [slot], destination: slot}
- *                  {op: kernel, label, source, entry, operands: [slot], destination: slot, grid, block, shared_bytes}
- *                a slot is {port, buffer, layout}; a kernel's arguments are the operands' pointers in order, the destination's,
- *                and the parameter block's (facts of the generated kernels: docs/exporting.md). A destination that overwrites an
- *                operand says so: {port, buffer, layout, tie: port of the operand}
- *   edges        [{from, to, buffer, port, kind: data | anti}]: both constrain order; port "reuse" orders two tenants of one
+ *   policy       {resolver, arena, renderer}: named versions, or "given" for the arena and "opaque" for the
+ * renderer symbols      [{name, value}] sorted by name: int64 parameters, 8 bytes each (at least 8) in the
+ * parameter block buffers      [{id, label, owner, freed_by, access, dtype, layout}] nodes        in
+ * execution order; one of {op: input,  slots: [{value, buffer}]} {op: output, slots: [{value, buffer,
+ * layout}]} {op: alloc | free, buffer} {op: copy,   source, destination} {op: matmul, label, spec, operands:
+ * [slot], destination: slot} {op: kernel, label, source, entry, operands: [slot], destination: slot, grid,
+ * block, shared_bytes} a slot is {port, buffer, layout}; a kernel's arguments are the operands' pointers in
+ * order, the destination's, and the parameter block's (facts of the generated kernels: docs/exporting.md). A
+ * destination that overwrites an operand says so: {port, buffer, layout, tie: port of the operand} edges
+ * [{from, to, buffer, port, kind: data | anti}]: both constrain order; port "reuse" orders two tenants of one
  *                arena range, of which `buffer` is the later
- *   layout       {shape, spellings: [{kind: right_major | left_major} | {kind: strided, strides}]}: all spellings describe the
- *                same placement; strides in elements, 0 for a broadcast axis
+ *   layout       {shape, spellings: [{kind: right_major | left_major} | {kind: strided, strides}]}: all
+ * spellings describe the same placement; strides in elements, 0 for a broadcast axis
  *
  * Everything here is lent by the scratch given to plan_read. Sizes are in elements unless named bytes. */
 #ifndef PLAN_PLAN_H
@@ -29,7 +25,13 @@
 #include "artifacts/base/scratch.h"
 #include "artifacts/base/span.h"
 
-enum { PLAN_MAX_RANK = 4, PLAN_MAX_SPELLINGS = 4, PLAN_MAX_NODES = 4096, PLAN_MAX_BUFFERS = 4096, PLAN_MAX_OPERANDS = 16 };
+enum {
+    PLAN_MAX_RANK = 4,
+    PLAN_MAX_SPELLINGS = 4,
+    PLAN_MAX_NODES = 4096,
+    PLAN_MAX_BUFFERS = 4096,
+    PLAN_MAX_OPERANDS = 16
+};
 
 typedef enum { LAYOUT_RIGHT_MAJOR, LAYOUT_LEFT_MAJOR, LAYOUT_STRIDED } layout_kind;
 extern const char *const layout_kind_names[];
@@ -65,7 +67,8 @@ typedef struct {
 typedef enum { LT_FORM_PLAIN, LT_FORM_BIAS, LT_FORM_ACCUMULATE, LT_FORM_ACCUMULATE_BIAS } lt_form;
 extern const char *const lt_form_names[]; /* "CublasLt", "CublasLtBias", … */
 
-/* LtMatmulSpec as the compiler stores it: readings are column-major views; flags precede the row/column conversion. */
+/* LtMatmulSpec as the compiler stores it: readings are column-major views; flags precede the row/column
+ * conversion. */
 typedef struct {
     lt_form form;
     uint64_t m, n, k;
@@ -123,7 +126,8 @@ typedef struct {
 /* Structure, references and sizes; rules about order and lifetimes are plan_check's. */
 RP_MUST rp_code plan_read(rp_err *e, plan **out, scratch *sc, const char *file, span text);
 
-/* Elements from the first to one past the last that the layout touches (facts: a zero extent gives 0); false on overflow. */
+/* Elements from the first to one past the last that the layout touches (facts: a zero extent gives 0); false
+ * on overflow. */
 bool layout_span(const layout *l, uint64_t *elements);
 bool layout_has(const layout *l, layout_kind kind);
 /* Whether every index lies at the same element in both; only by a spelling that they share. */

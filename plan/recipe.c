@@ -420,7 +420,8 @@ static void transpose(tensor *to, const tensor *from)
     uint64_t bytes = dtype_bytes(from->type), rows = from->shape[0], columns = from->shape[1];
     for (uint64_t i = 0; i < rows; i++)
         for (uint64_t j = 0; j < columns; j++)
-            memcpy((uint8_t *)to->data + (j * rows + i) * bytes, (const uint8_t *)from->data + (i * columns + j) * bytes, bytes);
+            memcpy((uint8_t *)to->data + (j * rows + i) * bytes,
+                   (const uint8_t *)from->data + (i * columns + j) * bytes, bytes);
     swap_axes(to);
 }
 

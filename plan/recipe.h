@@ -14,8 +14,9 @@
  *             term a draw, times the term's pattern
  *   concat    axis, parts: [{extent, VALUES}]: side by side along an axis
  *
- * The element is that integer times 2^shift, rounded once to its dtype. A matrix with `transposed: true` is generated the other
- * way round, indices and draws included, and then stored in its shape. docs/fixtures.md has the details. */
+ * The element is that integer times 2^shift, rounded once to its dtype. A matrix with `transposed: true` is
+ * generated the other way round, indices and draws included, and then stored in its shape. docs/fixtures.md
+ * has the details. */
 #ifndef PLAN_RECIPE_H
 #define PLAN_RECIPE_H
 

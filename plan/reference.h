@@ -6,9 +6,9 @@
  *
  * op is matmul (of two matrices), add, mul or relu; a and b name an input or an earlier node. Operands of
  * pointwise ops broadcast as NumPy's do. `round` names a dtype and the value is rounded to it straight from
- * FP64, overflow giving infinity, or with `saturate: true` the largest finite value; an output is rounded to its dtype where its node
- * did not already. relu gives +0 for negative values
- * and both zeros, and keeps a NaN.
+ * FP64, overflow giving infinity, or with `saturate: true` the largest finite value; an output is rounded to
+ * its dtype where its node did not already. relu gives +0 for negative values and both zeros, and keeps a
+ * NaN.
  *
  * matmul sums k = 0, 1, … in that order in one FP64 accumulator an element: vectorised across columns, in
  * parallel over rows, so the bits are the same on every machine, compiler and number of threads (built with

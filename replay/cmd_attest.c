@@ -127,7 +127,8 @@ static void read_environment(finding_of *f, scratch *sc, const char *dir)
     js_node *v;
     span text;
     const char *path = file_join(sc, dir, "environment.json");
-    if (path && !file_read(&ignored, &text, sc, path, JS_MAX_BYTES) && !js_parse(&ignored, &v, sc, "environment.json", text)) {
+    if (path && !file_read(&ignored, &text, sc, path, JS_MAX_BYTES) &&
+        !js_parse(&ignored, &v, sc, "environment.json", text)) {
         while (text.n && strchr(" \t\r\n", text.p[text.n - 1]))
             text.n--;
         f->environment = text;
@@ -150,9 +151,11 @@ static rp_code about_run(rp_err *e, scratch *sc, const options *o)
             goto out;
     }
     if (a->v.bundle)
-        f.subjects[f.n_subjects++] = (statement_subject){.name = "bundle/" MANIFEST_PATH, .sha256 = a->v.bundle->man->root};
+        f.subjects[f.n_subjects++] =
+            (statement_subject){.name = "bundle/" MANIFEST_PATH, .sha256 = a->v.bundle->man->root};
     if (!f.n_subjects) {
-        err_set(e, RP_IO, "expected SHA256SUMS or bundle/manifest.json to name what this is about, found neither");
+        err_set(e, RP_IO,
+                "expected SHA256SUMS or bundle/manifest.json to name what this is about, found neither");
         err_file(e, o->target);
         goto out;
     }
@@ -174,16 +177,19 @@ out:
 
 static int parse(options *o, int argc, char **argv)
 {
-    static const struct option longs[] = {{"key", required_argument, NULL, 'k'},     {"root", required_argument, NULL, 'r'},
-                                          {"capture", required_argument, NULL, 'c'}, {"quick", no_argument, NULL, 'q'},
-                                          {"json", no_argument, NULL, 'j'},          {0}};
+    static const struct option longs[] = {
+        {"key", required_argument, NULL, 'k'},     {"root", required_argument, NULL, 'r'},
+        {"capture", required_argument, NULL, 'c'}, {"quick", no_argument, NULL, 'q'},
+        {"json", no_argument, NULL, 'j'},          {0}};
     digest d;
     int c;
     while ((c = getopt_long(argc, argv, "o:", longs, NULL)) != -1) {
         if (c == 'k' && !keys_name(&o->keys, optarg))
             return cli_usage("attest", "expected at most %d keys", DSSE_MAX_KEYS);
         if (c == 'r' && !digest_parse_root(optarg, &d))
-            return cli_usage("attest", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", optarg);
+            return cli_usage("attest",
+                             "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"",
+                             optarg);
         if (c == 'o')
             o->out = optarg;
         else if (c == 'r')

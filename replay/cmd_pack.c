@@ -180,7 +180,9 @@ int cmd_pack(int argc, char **argv)
     packer p = {.dir = argv[optind], .sc = scratch_new(0)};
     digest root;
     int code = EXIT_PASSED;
-    if (!p.sc || pack(&e, &p, out, &root))
+    if (!p.sc)
+        err_nomem(&e);
+    if (e.code || pack(&e, &p, out, &root))
         code = cli_error("pack", &e, json);
     else
         say(&p, out, root, json);

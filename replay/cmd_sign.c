@@ -33,7 +33,8 @@ static rp_code make(rp_err *e, scratch *sc, const options *o, const manifest *m)
     jw *j = jw_new(JW_COMPACT);
     statement_of_bundle(j, m->name, m->root);
     if (!jw_finish(e, &body, j) && (!o->add || !read_earlier(e, &earlier, sc, o->add, body)) &&
-        !dsse_write(e, &envelope, sc, STATEMENT_PAYLOAD_TYPE, body, o->keys.v, o->keys.n, o->add ? &earlier : NULL))
+        !dsse_write(e, &envelope, sc, STATEMENT_PAYLOAD_TYPE, body, o->keys.v, o->keys.n,
+                    o->add ? &earlier : NULL))
         (void)!file_write(e, o->out, envelope);
     jw_free(j);
     return e->code;
@@ -95,8 +96,10 @@ static int sign(rp_err *e, scratch *sc, options *o)
 
 int cmd_sign(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"key", required_argument, NULL, 'k'}, {"add", required_argument, NULL, 'a'}, {"json", no_argument, NULL, 'j'}, {0}};
+    static const struct option longs[] = {{"key", required_argument, NULL, 'k'},
+                                          {"add", required_argument, NULL, 'a'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {0}};
     options o = {0};
     rp_err e = {0};
     int c, code;
@@ -116,7 +119,7 @@ int cmd_sign(int argc, char **argv)
         return cli_usage("sign", "expected one bundle, --key PEM and -o ENVELOPE");
     o.bundle = argv[optind];
     scratch *sc = scratch_new(0);
-    code = sc ? sign(&e, sc, &o) : EXIT_UNREADABLE;
+    code = sc ? sign(&e, sc, &o) : (err_nomem(&e), EXIT_UNREADABLE);
     if (e.code)
         code = cli_error("sign", &e, o.json);
     keys_clear(&o.keys);

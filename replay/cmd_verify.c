@@ -43,7 +43,8 @@ static bool parse_limit(const char *option, const char *value)
         i++;
     if (number(value, &v) && limit_set((limit)i, v))
         return true;
-    cli_usage("verify", "expected --%s 1 to %llu, found \"%.40s\"", option, (unsigned long long)limit_most((limit)i), value);
+    cli_usage("verify", "expected --%s 1 to %llu, found \"%.40s\"", option,
+              (unsigned long long)limit_most((limit)i), value);
     return false;
 }
 
@@ -69,7 +70,8 @@ static bool parse_one(options *o, int c, const char *option)
         o->opt.root = optarg;
         if (digest_parse_root(optarg, &d))
             return true;
-        cli_usage("verify", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", optarg);
+        cli_usage("verify", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"",
+                  optarg);
         return false;
     case 'c':
         o->opt.capture_path = optarg;
@@ -136,11 +138,14 @@ static bool parse(options *o, int argc, char **argv)
             return false;
     }
     if (o->opt.threshold > o->keys.n_paths && o->opt.threshold > 1) {
-        cli_usage("verify", "expected at least as many --key as --threshold %zu, found %zu", o->opt.threshold, o->keys.n_paths);
+        cli_usage("verify", "expected at least as many --key as --threshold %zu, found %zu", o->opt.threshold,
+                  o->keys.n_paths);
         return false;
     }
     if (o->opt.envelope_given && !o->keys.n_paths) {
-        cli_usage("verify", "expected --key with --envelope: nothing inside a bundle or an envelope is trusted by itself");
+        cli_usage(
+            "verify",
+            "expected --key with --envelope: nothing inside a bundle or an envelope is trusted by itself");
         return false;
     }
     if (o->require == REQUIRE_SIGNED && !o->keys.n_paths) {
@@ -193,8 +198,9 @@ static const char *trust_text(scratch *sc, const verify_result *v)
 {
     const char *s = trust_names[v->trust];
     if (v->trust == TRUST_CAPTURE_MATCHED || (v->of && v->trust == TRUST_SIGNED && !v->pinned))
-        s = scratch_printf(sc, "%s%s (%llu of %llu)", v->is_signed ? "signed, " : "", trust_names[TRUST_CAPTURE_MATCHED],
-                           (unsigned long long)v->matched, (unsigned long long)v->of);
+        s = scratch_printf(sc, "%s%s (%llu of %llu)", v->is_signed ? "signed, " : "",
+                           trust_names[TRUST_CAPTURE_MATCHED], (unsigned long long)v->matched,
+                           (unsigned long long)v->of);
     else if (v->is_signed && v->pinned)
         s = "signed, pinned";
     return s ? s : "";
@@ -204,8 +210,8 @@ static void print_text(FILE *f, const verify_result *v, report *r)
 {
     char hex[DIGEST_HEX];
     report_print(r, f);
-    fprintf(f, "\n%s: %s, trust: %s, %zu findings", text_safe(r->sc, v->bundle->man->name), check_status_names[report_verdict(r)],
-            trust_text(r->sc, v), r->fs.n);
+    fprintf(f, "\n%s: %s, trust: %s, %zu findings", text_safe(r->sc, v->bundle->man->name),
+            check_status_names[report_verdict(r)], trust_text(r->sc, v), r->fs.n);
     if (v->has_signature) {
         digest_hex(v->signature, hex);
         fprintf(f, "\nplan signature sha256:%s", hex);
@@ -229,11 +235,17 @@ static void refuse_manifest(rp_err *e, row *out, report *r, const char *path, jw
     } else {
         report_print(r, f);
     }
-    *out = (row){.path = path, .name = "", .trust = "", .verdict = check_status_names[CHECK_REJECTED], .findings = 1, .exit_code = EXIT_REJECTED};
+    *out = (row){.path = path,
+                 .name = "",
+                 .trust = "",
+                 .verdict = check_status_names[CHECK_REJECTED],
+                 .findings = 1,
+                 .exit_code = EXIT_REJECTED};
 }
 
 /* One bundle, into j or f; its results live in `own`, but the row's in `sc`. */
-static void verify_opened(rp_err *e, row *out, scratch *sc, scratch *own, const options *o, const char *path, jw *j, FILE *f)
+static void verify_opened(rp_err *e, row *out, scratch *sc, scratch *own, const options *o, const char *path,
+                          jw *j, FILE *f)
 {
     report *r = report_new(own);
     store *st = NULL;
@@ -392,7 +404,11 @@ static void put_error(jw *j, const answer *b, const char *path)
 static void give_out(answer *b, scratch *sc, const char *path, jw *j, bool first)
 {
     if (b->err.code) {
-        b->row = (row){.path = path, .name = "", .trust = "", .verdict = "error", .exit_code = cli_error("verify", &b->err, false)};
+        b->row = (row){.path = path,
+                       .name = "",
+                       .trust = "",
+                       .verdict = "error",
+                       .exit_code = cli_error("verify", &b->err, false)};
         if (j)
             put_error(j, b, path);
     } else if (j) {
@@ -444,8 +460,8 @@ static int verify_many(rp_err *e, scratch *sc, const options *o, const char *con
 }
 
 /* Compilers one at a time, whoever asks. */
-static rp_code compile_in_turn(rp_err *e, compiled *out, scratch *sc, void *ctx, bool trusted, const char *name, span source,
-                               const char *const *args, uint64_t n_args)
+static rp_code compile_in_turn(rp_err *e, compiled *out, scratch *sc, void *ctx, bool trusted,
+                               const char *name, span source, const char *const *args, uint64_t n_args)
 {
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&turn);

@@ -158,7 +158,8 @@ static void judge_output(judge *g, uint64_t fixture, const tensor *t, const uint
         g->j->worst[fixture] = v;
 }
 
-static rp_code judge_fixture(rp_err *e, judge *g, uint64_t fixture)
+/* The bytes that came out are hashed as well: in their order, they are what the worker says it wrote. */
+static rp_code judge_fixture(rp_err *e, judge *g, uint64_t fixture, digest_ctx *all)
 {
     const lowered_fixture *f = &g->l->fixtures[fixture];
     scratch *sc = scratch_new(0);
@@ -191,6 +192,7 @@ static rp_code judge_fixture(rp_err *e, judge *g, uint64_t fixture)
         judge_output(g, fixture, &f->expected[i], xored + at, actual + at, file);
         at += (size_t)(f->expected[i].elements * dtype_bytes(f->expected[i].type));
     }
+    digest_add(all, span_of(actual, (size_t)n));
 out:
     zs_dec_free(z);
     scratch_free(sc);
@@ -199,10 +201,20 @@ out:
 
 static rp_code check_outputs(rp_err *e, judge *g)
 {
+    digest_ctx *all = digest_ctx_new();
     begin(g, "outputs", true);
-    for (uint64_t i = 0; i < g->l->n_fixtures; i++)
-        if (judge_fixture(e, g, i))
-            return e->code;
+    if (!all)
+        return err_nomem(e);
+    digest_begin(all);
+    for (uint64_t i = 0; i < g->l->n_fixtures && !e->code; i++)
+        (void)judge_fixture(e, g, i, all);
+    digest d = digest_end(all);
+    digest_ctx_free(all);
+    if (e->code)
+        return e->code;
+    if (!digest_equal(d, g->res->outputs_sha256))
+        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, shown(g, "result.json"), "/outputs_sha256", NULL, NULL,
+                     "expected the digest of the retained outputs, found another");
     report_end(g->r, "%llu of %llu outputs within the contract, recomputed from the retained bytes", (unsigned long long)g->p->checks_passed,
                (unsigned long long)g->p->checks_total);
     return RP_OK;

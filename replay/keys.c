@@ -11,7 +11,8 @@ bool keys_name(keys *k, const char *path)
 rp_code keys_read(rp_err *e, keys *k, bool private)
 {
     while (k->n < k->n_paths) {
-        if (private ? sign_key_private(e, &k->v[k->n], k->paths[k->n]) : sign_key_public(e, &k->v[k->n], k->paths[k->n]))
+        if (private ? sign_key_private(e, &k->v[k->n], k->paths[k->n])
+                    : sign_key_public(e, &k->v[k->n], k->paths[k->n]))
             return e->code;
         k->n++;
     }

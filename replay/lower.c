@@ -6,7 +6,8 @@
 
 enum { GUARD_BYTES = 65536, PART_ALIGN = 256, TIMELINE_LAUNCHES = 20 };
 /* docs/phases.md: 10 warm-up calls, 3 pilot calls, 15 blocks of 20 ms, at most 2,000 calls a block. */
-static const job_timing timing = {.warmup = 10, .pilot = 3, .blocks = 15, .block_ns = 20000000, .max_calls = 2000};
+static const job_timing timing = {
+    .warmup = 10, .pilot = 3, .blocks = 15, .block_ns = 20000000, .max_calls = 2000};
 static const char timed_fixture[] = "random";
 
 job_phase phase_kind(uint64_t index)
@@ -19,7 +20,8 @@ const char *phase_name(scratch *sc, uint64_t index)
 {
     if (phase_kind(index) != JOB_TIMING)
         return job_phase_names[phase_kind(index)];
-    const char *s = scratch_printf(sc, "timing-%llu", (unsigned long long)(index <= 5 ? index - 1 : index - 3));
+    const char *s =
+        scratch_printf(sc, "timing-%llu", (unsigned long long)(index <= 5 ? index - 1 : index - 3));
     return s ? s : "timing";
 }
 
@@ -59,8 +61,11 @@ static rp_code lower_buffers(rp_err *e, lowering *l)
             continue;
         if (r->kind == RANGE_PARAMETERS)
             j->params_buffer = (int64_t)j->n_buffers;
-        j->buffers[j->n_buffers++] =
-            (job_buffer){.id = r->name, .place = JOB_ARENA, .offset_bytes = r->offset_bytes, .bytes = r->bytes, .writable = true};
+        j->buffers[j->n_buffers++] = (job_buffer){.id = r->name,
+                                                  .place = JOB_ARENA,
+                                                  .offset_bytes = r->offset_bytes,
+                                                  .bytes = r->bytes,
+                                                  .writable = true};
     }
     if (j->params_buffer < 0)
         return err_set(e, RP_BUG, "the arena has no parameter block");
@@ -128,7 +133,8 @@ static rp_code lower_steps(rp_err *e, lowering *l)
         if (!node_launches(n))
             continue;
         job_step *s = &j->steps[j->n_steps++];
-        *s = (job_step){.node = i, .a = -1, .b = -1, .c = -1, .d = -1, .bias = -1, .workspace = -1, .src = -1, .dst = -1};
+        *s = (job_step){
+            .node = i, .a = -1, .b = -1, .c = -1, .d = -1, .bias = -1, .workspace = -1, .src = -1, .dst = -1};
         if (n->op == NODE_MATMUL) {
             lower_matmul(l, s, i);
         } else if (n->op == NODE_KERNEL) {
@@ -163,8 +169,9 @@ static rp_code lower_inputs(rp_err *e, lowering *l, job_fixture *f, const tensor
             const tensor *t = tensor_named(in, n_in, s->port);
             uint64_t bytes = p->buffers[s->buffer].bytes;
             if (!t || t->elements * dtype_bytes(t->type) != bytes)
-                return err_invalid(e, FIND_FIXTURE_SHAPE, "reference.json", s->port, "expected a tensor of %llu bytes for input %s",
-                                   (unsigned long long)bytes, s->port);
+                return err_invalid(e, FIND_FIXTURE_SHAPE, "reference.json", s->port,
+                                   "expected a tensor of %llu bytes for input %s", (unsigned long long)bytes,
+                                   s->port);
             job_input *ji = &f->inputs[f->n_inputs++];
             ji->buffer = (int64_t)s->buffer;
             if (!add_part(l, span_of(t->data, (size_t)bytes), &ji->data))
@@ -187,12 +194,14 @@ static rp_code lower_outputs(rp_err *e, lowering *l, job_fixture *f)
             for (uint64_t k = 0; p->nodes[i].op == NODE_OUTPUT && k < p->nodes[i].n_operands; k++)
                 if (!strcmp(p->nodes[i].operands[k].port, name) && f->n_outputs == o) {
                     uint64_t buffer = p->nodes[i].operands[k].buffer;
-                    f->outputs[f->n_outputs++] = (job_output){.buffer = (int64_t)buffer, .offset_bytes = l->base.output_bytes};
+                    f->outputs[f->n_outputs++] =
+                        (job_output){.buffer = (int64_t)buffer, .offset_bytes = l->base.output_bytes};
                     if (!ck_add_u64(l->base.output_bytes, p->buffers[buffer].bytes, &l->base.output_bytes))
                         return err_set(e, RP_NOMEM, "the outputs do not fit in 2^64 bytes");
                 }
         if (f->n_outputs != o + 1)
-            return err_invalid(e, FIND_FIXTURE_SHAPE, "reference.json", name, "expected the plan to have an output %s", name);
+            return err_invalid(e, FIND_FIXTURE_SHAPE, "reference.json", name,
+                               "expected the plan to have an output %s", name);
     }
     return RP_OK;
 }
@@ -206,7 +215,8 @@ static const plan_slot *output_slot(const plan *p, const char *name)
     return NULL;
 }
 
-/* Where an output is a view of its buffer, expected elements go where the buffer has them: what a worker returns is the buffer. */
+/* Where an output is a view of its buffer, expected elements go where the buffer has them: what a worker
+ * returns is the buffer. */
 static rp_code order_expected(rp_err *e, lowering *l, lowered_fixture *lf)
 {
     for (size_t o = 0; o < lf->n_outputs; o++) {
@@ -215,18 +225,20 @@ static rp_code order_expected(rp_err *e, lowering *l, lowered_fixture *lf)
         uint64_t bytes = dtype_bytes(t->type), at[TENSOR_MAX_RANK] = {0};
         if (!s || layout_has(&s->layout, LAYOUT_RIGHT_MAJOR))
             continue;
-        if (!layout_has(&s->layout, LAYOUT_LEFT_MAJOR) || t->rank != s->layout.rank || memcmp(t->shape, s->layout.shape, t->rank * sizeof *t->shape))
-            return err_invalid(e, FIND_FIXTURE_SHAPE, "plan/plan.json", t->name, "expected output %s as a contiguous view of its buffer", t->name);
+        if (!layout_has(&s->layout, LAYOUT_LEFT_MAJOR) || t->rank != s->layout.rank ||
+            memcmp(t->shape, s->layout.shape, t->rank * sizeof *t->shape))
+            return err_invalid(e, FIND_FIXTURE_SHAPE, "plan/plan.json", t->name,
+                               "expected output %s as a contiguous view of its buffer", t->name);
         uint8_t *moved = scratch_array(l->sc, (size_t)t->elements, (size_t)bytes);
         if (!moved)
             return err_nomem(e);
         for (uint64_t i = 0; i < t->elements; i++) {
-            uint64_t place = 0, axis = t->rank;
-            while (axis-- > 0)
-                place = place * t->shape[axis] + at[axis];
+            uint64_t place = 0, axis;
+            for (axis = t->rank; axis > 0; axis--)
+                place = place * t->shape[axis - 1] + at[axis - 1];
             memcpy(moved + place * bytes, (const uint8_t *)t->data + i * bytes, bytes);
-            for (axis = t->rank; axis-- > 0 && ++at[axis] == t->shape[axis];)
-                at[axis] = 0;
+            for (axis = t->rank; axis > 0 && ++at[axis - 1] == t->shape[axis - 1]; axis--)
+                at[axis - 1] = 0;
         }
         t->data = moved;
     }
@@ -247,7 +259,8 @@ static rp_code lower_fixtures(rp_err *e, lowering *l)
         if (!c->fixtures[i].applies)
             continue;
         if (!f)
-            return err_invalid(e, FIND_CONTRACT_INVALID, "contract.json", "/fixtures", "expected a recipe for fixture %s", c->fixtures[i].name);
+            return err_invalid(e, FIND_CONTRACT_INVALID, "contract.json", "/fixtures",
+                               "expected a recipe for fixture %s", c->fixtures[i].name);
         lowered_fixture *lf = &l->fixtures[l->n_fixtures++];
         job_fixture *jf = &j->fixtures[j->n_fixtures++];
         made_fixture made;
@@ -257,7 +270,8 @@ static rp_code lower_fixtures(rp_err *e, lowering *l)
             return err_file(e, f->recipe_path);
         lf->expected = made.expected;
         lf->n_outputs = made.n_expected;
-        if (order_expected(e, l, lf) || lower_inputs(e, l, jf, made.inputs, made.n_inputs) || lower_outputs(e, l, jf))
+        if (order_expected(e, l, lf) || lower_inputs(e, l, jf, made.inputs, made.n_inputs) ||
+            lower_outputs(e, l, jf))
             return e->code;
         if (!strcmp(f->name, timed_fixture))
             j->timing.fixture = j->n_fixtures - 1;

@@ -9,6 +9,14 @@ static int slot(int status)
     return status == 0 ? 0 : status == 7 ? 1 : 2;
 }
 
+static bool has_note(const lt_answer *a)
+{
+    for (size_t i = 0; i < a->n_hits; i++)
+        if (a->hits[i].rule->kind == LTR_NOTE)
+            return true;
+    return false;
+}
+
 rp_code lt_agreement_of(rp_err *e, lt_agreement *out, scratch *sc, lt_csv *csv, const knowledge *k,
                         lt_differing differ, void *ctx)
 {
@@ -35,7 +43,7 @@ rp_code lt_agreement_of(rp_err *e, lt_agreement *out, scratch *sc, lt_csv *csv, 
         out->seen[slot(a.status)][slot(row.status)]++;
         out->by_rule[0][rule]++;
         out->by_rule[1][rule] += agree;
-        out->noted += !agree && a.verdict == LTV_OK_NOTE;
+        out->noted += !agree && has_note(&a);
         if (!agree && differ)
             differ(ctx, &row, &a);
     }
@@ -49,7 +57,7 @@ static const char *percent(scratch *sc, uint64_t part, uint64_t all)
 
 void lt_agreement_print(const lt_agreement *a, scratch *sc, FILE *f)
 {
-    fprintf(f, "%s rows, %s agree: %s; %s differ, %s of them answered ok-with-note\n\n",
+    fprintf(f, "%s rows, %s agree: %s; %s differ, %s of them with a note that says so\n\n",
             text_count(sc, a->rows), text_count(sc, a->agree), percent(sc, a->agree, a->rows),
             text_count(sc, a->rows - a->agree), text_count(sc, a->noted));
     text_table *t = text_table_new(sc, "lrrrr");

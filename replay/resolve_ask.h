@@ -18,7 +18,7 @@ int resolve_rules(const resolve_ask *ask); /* the table, as docs/resolver-calls.
 
 /* Rows of a file against the rules. */
 typedef struct {
-    uint64_t rows, agree, noted; /* noted: among those that differ, answered ok-with-note */
+    uint64_t rows, agree, noted; /* noted: among those that differ, answered with a note */
     uint64_t seen[3][3];         /* predicted by seen, of statuses 0, 7 and 15 */
     uint64_t *by_rule[2]; /* per rule of lt_rules, and one more for "no rule": rows that it decided, and that
                              agree */

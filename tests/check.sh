@@ -45,12 +45,14 @@ for harness in "$build"/tests/corpus-*; do
     name=${harness##*/corpus-}
     step "corpus $name" "$harness" "tests/fuzz/corpus/$name"
 done
+step hostile "$build/tests/hostile" ${REPLAY_SANITIZED:+--sample}
 step cli bash tests/cli/run.sh "$build" "$bundles"
 if [ -z "${REPLAY_SANITIZED-}" ]; then
     step documents python3 tests/docs/check_docs.py "$build"
     step schemas python3 tests/docs/check_schemas.py "$build"
 fi
 [ ! -d artifacts/evidence ] || step evidence bash tests/evidence.sh "$build"
+[ -n "${REPLAY_SANITIZED-}" ] || step faults bash tests/fault/run.sh "$build" "$bundles"
 [ -n "${REPLAY_SANITIZED-}" ] || step libraries no_cuda
 
 echo

@@ -285,6 +285,7 @@ static int phase_main(fake *f)
         for (;;)
             pause();
     f->r.job_sha256 = is(f, "wrong-digest") ? digest_of(span_str("another job")) : digest_of(job_text);
+    f->r.outputs_sha256 = digest_of(span_str(""));
     f->r.phase = jb->phase;
     f->r.ok = true;
     f->r.libraries = some(f, 1, sizeof *f->r.libraries);
@@ -311,7 +312,9 @@ static int phase_main(fake *f)
     } else if (jb->phase == JOB_INSTRUCTIONS) {
         cubins = invent_cubins(f);
     }
-    if (file_write_fd(&e, JOB_OUTPUT_FD, "outputs", outputs(f)) ||
+    span blob = outputs(f);
+    f->r.outputs_sha256 = digest_of(blob);
+    if (file_write_fd(&e, JOB_OUTPUT_FD, "outputs", blob) ||
         file_write_fd(&e, JOB_OUTPUT_FD, "outputs", cubins))
         broken(e.msg);
     write_result(f);

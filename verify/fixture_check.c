@@ -1,4 +1,5 @@
-/* Fixtures: types and extents against the plan, inputs regenerated from recipes, expected outputs recomputed by the reference. */
+/* Fixtures: types and extents against the plan, inputs regenerated from recipes, expected outputs recomputed
+ * by the reference. */
 #include "artifacts/base/text.h"
 #include "artifacts/safetensors.h"
 #include "verify/fixture_file.h"
@@ -19,20 +20,25 @@ static void bind_tensor(report *r, const bundle *b, node_op op, const tensor *t)
 {
     const plan_slot *s = slot_of(b->plan, op, t->name);
     if (!s) {
-        findings_add(&r->fs, FIND_FIXTURE_SHAPE, "reference.json", t->name, NULL, NULL, "expected the plan to have %s %s, found none",
+        findings_add(&r->fs, FIND_FIXTURE_SHAPE, "reference.json", t->name, NULL, NULL,
+                     "expected the plan to have %s %s, found none",
                      op == NODE_INPUT ? "an input" : "an output", t->name);
         return;
     }
     const plan_buffer *buf = &b->plan->buffers[s->buffer];
     /* An output may be a view: its slot says how the buffer's elements are to be read. */
-    bool placed = layout_has(&s->layout, LAYOUT_RIGHT_MAJOR) || (op == NODE_OUTPUT && layout_has(&s->layout, LAYOUT_LEFT_MAJOR));
-    bool same = buf->type == t->type && s->layout.rank == t->rank && placed && t->elements * dtype_bytes(t->type) == buf->bytes;
+    bool placed = layout_has(&s->layout, LAYOUT_RIGHT_MAJOR) ||
+                  (op == NODE_OUTPUT && layout_has(&s->layout, LAYOUT_LEFT_MAJOR));
+    bool same = buf->type == t->type && s->layout.rank == t->rank && placed &&
+                t->elements * dtype_bytes(t->type) == buf->bytes;
     for (uint64_t i = 0; same && i < t->rank; i++)
         same = s->layout.shape[i] == t->shape[i];
     if (!same)
         findings_add(&r->fs, FIND_FIXTURE_SHAPE, "reference.json", t->name, NULL, NULL,
-                     "expected %s as buffer %s has it (%s, %llu bytes, every element once), found %s with %llu elements", t->name, buf->id,
-                     dtype_names[buf->type], (unsigned long long)buf->bytes, dtype_names[t->type], (unsigned long long)t->elements);
+                     "expected %s as buffer %s has it (%s, %llu bytes, every element once), found %s with "
+                     "%llu elements",
+                     t->name, buf->id, dtype_names[buf->type], (unsigned long long)buf->bytes,
+                     dtype_names[t->type], (unsigned long long)t->elements);
 }
 
 static void check_binding(report *r, const bundle *b)
@@ -52,9 +58,12 @@ static void check_binding(report *r, const bundle *b)
     for (size_t i = 0; i < out; i++)
         bind_tensor(r, b, NODE_OUTPUT, reference_output(b->reference, i));
     if (slots != in + out)
-        findings_add(&r->fs, FIND_FIXTURE_SHAPE, "reference.json", NULL, NULL, NULL, "expected the plan's %llu inputs and outputs, found %zu",
-                     (unsigned long long)slots, in + out);
-    report_end(r, "%zu inputs and %zu outputs of the reference against the plan's buffers: type, shape, bytes", in, out);
+        findings_add(&r->fs, FIND_FIXTURE_SHAPE, "reference.json", NULL, NULL, NULL,
+                     "expected the plan's %llu inputs and outputs, found %zu", (unsigned long long)slots,
+                     in + out);
+    report_end(r,
+               "%zu inputs and %zu outputs of the reference against the plan's buffers: type, shape, bytes",
+               in, out);
 }
 
 /* The retained file is not what the recipe and the reference give: say which tensor, and where. */
@@ -76,20 +85,23 @@ static void explain(rp_err *e, report *r, const bundle *b, const bundle_fixture 
         bool input = !strncmp(want[i].name, "in.", 3);
         if (k == n_got || got[k].type != want[i].type || got[k].rank != want[i].rank ||
             memcmp(got[k].shape, want[i].shape, sizeof want[i].shape) || got[k].data.n != want[i].data.n) {
-            findings_add(&r->fs, FIND_FIXTURE_SHAPE, f->data_path, want[i].name, NULL, NULL, "expected tensor %s with the type and shape of the %s",
-                         want[i].name, input ? "recipe" : "reference");
+            findings_add(&r->fs, FIND_FIXTURE_SHAPE, f->data_path, want[i].name, NULL, NULL,
+                         "expected tensor %s with the type and shape of the %s", want[i].name,
+                         input ? "recipe" : "reference");
             continue;
         }
         size_t at = 0;
         while (at < want[i].data.n && want[i].data.p[at] == got[k].data.p[at])
             at++;
         if (at < want[i].data.n)
-            findings_add(&r->fs, input ? FIND_FIXTURE_RECIPE : FIND_FIXTURE_EXPECTED, f->data_path, want[i].name, NULL, NULL,
-                         "expected the bytes that %s gives, found a difference at element %zu", input ? "the recipe" : "the reference",
-                         at / (size_t)dtype_bytes(want[i].type));
+            findings_add(&r->fs, input ? FIND_FIXTURE_RECIPE : FIND_FIXTURE_EXPECTED, f->data_path,
+                         want[i].name, NULL, NULL,
+                         "expected the bytes that %s gives, found a difference at element %zu",
+                         input ? "the recipe" : "the reference", at / (size_t)dtype_bytes(want[i].type));
     }
     if (r->fs.n == before)
-        findings_add(&r->fs, FIND_FIXTURE_FORMAT, f->data_path, NULL, NULL, NULL, "expected the file as the writer lays it out: the tensors are equal, the header is not");
+        findings_add(&r->fs, FIND_FIXTURE_FORMAT, f->data_path, NULL, NULL, NULL,
+                     "expected the file as the writer lays it out: the tensors are equal, the header is not");
 }
 
 static void check_fixture(rp_err *e, report *r, const bundle *b, const bundle_fixture *f)
@@ -100,12 +112,12 @@ static void check_fixture(rp_err *e, report *r, const bundle *b, const bundle_fi
     if (!sc)
         err_nomem(e);
     else if (!listed)
-        findings_add(&r->fs, FIND_FILE_MISSING, f->data_path, NULL, NULL, NULL, "expected the data of recipe %s in the manifest, found none", f->recipe_path);
+        findings_add(&r->fs, FIND_FILE_MISSING, f->data_path, NULL, NULL, NULL,
+                     "expected the data of recipe %s in the manifest, found none", f->recipe_path);
     else if (fixture_make(e, &made, sc, f->recipe, b->reference)) {
         (void)err_file(e, f->recipe_path);
         err_to_finding(e, &r->fs);
-    }
-    else if (made.file.n != listed->bytes || !digest_equal(digest_of(made.file), listed->sha256))
+    } else if (made.file.n != listed->bytes || !digest_equal(digest_of(made.file), listed->sha256))
         explain(e, r, b, f, made.file, sc);
     scratch_free(sc);
 }
@@ -133,8 +145,11 @@ void verify_fixtures(rp_err *e, report *r, const bundle *b, bool quick)
         for (uint64_t k = 0; k < b->n_fixtures; k++)
             made |= !strcmp(b->fixtures[k].data_path, f->path);
         if (f->role == ROLE_FIXTURE && !made)
-            findings_add(&r->fs, FIND_FIXTURE_RECIPE, f->path, NULL, NULL, NULL, "expected a recipe for it, found none");
+            findings_add(&r->fs, FIND_FIXTURE_RECIPE, f->path, NULL, NULL, NULL,
+                         "expected a recipe for it, found none");
     }
     if (!e->code)
-        report_end(r, "%llu fixtures: inputs regenerated, expected outputs recomputed in FP64, every byte equal", (unsigned long long)b->n_fixtures);
+        report_end(r,
+                   "%llu fixtures: inputs regenerated, expected outputs recomputed in FP64, every byte equal",
+                   (unsigned long long)b->n_fixtures);
 }

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* pinned[label] for what the caller owns, alloc#n[label] for the n-th of the system's, in the plan's order. */
+/* pinned[label] for what the caller owns, alloc#n[label] for the n-th of the system's, in the plan's order.
+ */
 static void put_name(FILE *f, const plan *p, uint64_t buffer)
 {
     const plan_buffer *b = &p->buffers[buffer];

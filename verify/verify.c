@@ -10,10 +10,14 @@ static rp_code check_container(rp_err *e, report *r, store *st)
     if (store_check(e, st, &r->fs))
         return e->code;
     if (size.frames)
-        report_end(r, "%zu files, %s bytes in %llu frames: every header, padding byte, size and digest", store_manifest(st)->n_files,
-                   text_count(r->sc, size.stream_bytes), (unsigned long long)size.frames);
+        report_end(r, "%zu files, %s bytes in %llu frames: every header, padding byte, size and digest",
+                   store_manifest(st)->n_files, text_count(r->sc, size.stream_bytes),
+                   (unsigned long long)size.frames);
     else
-        report_end(r, "folder of %zu listed files: every size and digest, nothing unlisted; fixture data may be absent", store_manifest(st)->n_files);
+        report_end(
+            r,
+            "folder of %zu listed files: every size and digest, nothing unlisted; fixture data may be absent",
+            store_manifest(st)->n_files);
     return RP_OK;
 }
 
@@ -22,11 +26,14 @@ rp_code verify_bundle(rp_err *e, verify_result *out, report *r, store *st, const
     *out = (verify_result){0};
     if (check_container(e, r, st))
         return e->code;
-    /* Faults of single documents were found by the container's check or belong to the stage that reads them: `documents`. */
+    /* Faults of single documents were found by the container's check or belong to the stage that reads them:
+     * `documents`. */
     report_begin(r, "documents", true);
     if (bundle_load(e, &out->bundle, &r->fs, r->sc, st))
         return e->code;
-    report_end(r, "capture, plan, arena, calls, %llu kernels, reference, contract, %llu recipes: strict JSON, known keys, ranges",
+    report_end(r,
+               "capture, plan, arena, calls, %llu kernels, reference, contract, %llu recipes: strict JSON, "
+               "known keys, ranges",
                (unsigned long long)out->bundle->n_kernels, (unsigned long long)out->bundle->n_fixtures);
     if (verify_trust(e, r, out, opt))
         return e->code;

@@ -10,9 +10,9 @@
 typedef enum { DT_F16, DT_BF16, DT_F32, DT_F64, DT_I32, DT_I64, DT_I8, DT_I16, DT_U8, DT_U16, DT_U32, DT_U64, DT_BOOL, DT_F8_E4M3, DT_F8_E5M2, DT_COUNT } dtype;
 /* clang-format on */
 
-/* NULL-terminated, in the order of the enum: "f16", "bf16", "f32", "f64", "i32", "i64", "i8", "i16", "u8", "u16",
- * "u32", "u64", "bool" (a byte; 0 or 1 is stored, any byte is read), "f8_e4m3" (no infinity, one NaN of each sign, finite to 448),
- * "f8_e5m2" (as a binary interchange format, finite to 57344). */
+/* NULL-terminated, in the order of the enum: "f16", "bf16", "f32", "f64", "i32", "i64", "i8", "i16", "u8",
+ * "u16", "u32", "u64", "bool" (a byte; 0 or 1 is stored, any byte is read), "f8_e4m3" (no infinity, one NaN
+ * of each sign, finite to 448), "f8_e5m2" (as a binary interchange format, finite to 57344). */
 extern const char *const dtype_names[];
 uint64_t dtype_bytes(dtype t);
 bool dtype_is_float(dtype t);
@@ -37,7 +37,8 @@ double dtype_load(dtype t, const void *buf, uint64_t i);
 void dtype_store(dtype t, void *buf, uint64_t i, double v);
 /* v rounded to t and back. Above the largest finite value floating types give infinity, "f8_e4m3" its NaN. */
 double dtype_round(dtype t, double v);
-/* The same, but what would overflow, infinities included, becomes the largest finite value: saturation. A NaN stays one. */
+/* The same, but what would overflow, infinities included, becomes the largest finite value: saturation. A NaN
+ * stays one. */
 double dtype_round_saturating(dtype t, double v);
 /* Position of element i on the line of all values of its type, so that neighbours differ by one: ulp
  * distances are differences of it. Both zeros are 0. Floating types but F64. */

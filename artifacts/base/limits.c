@@ -1,7 +1,8 @@
 #include "artifacts/base/limits.h"
 #include <stddef.h>
 
-const char *const limit_names[] = {"entries", "path-bytes", "file-bytes", "total-bytes", "json-depth", "nodes", "buffers", NULL};
+const char *const limit_names[] = {"entries",    "path-bytes", "file-bytes", "total-bytes",
+                                   "json-depth", "nodes",      "buffers",    NULL};
 
 static struct {
     uint64_t now;

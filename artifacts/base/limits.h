@@ -1,5 +1,5 @@
-/* How much of a stranger's bundle is taken on. The defaults suit every bundle known; a caller lowers or raises them
- * before anything is read (`verify --max-…`), up to what the formats and the readers can bear.
+/* How much of a stranger's bundle is taken on. The defaults suit every bundle known; a caller lowers or
+ * raises them before anything is read (`verify --max-…`), up to what the formats and the readers can bear.
  *
  *   name          default           at most           of
  *   entries       65,536            1,048,576         `files`, and `omitted`, of a manifest
@@ -15,7 +15,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum { LIMIT_ENTRIES, LIMIT_PATH_BYTES, LIMIT_FILE_BYTES, LIMIT_TOTAL_BYTES, LIMIT_JSON_DEPTH, LIMIT_NODES, LIMIT_BUFFERS, LIMIT_COUNT } limit;
+typedef enum {
+    LIMIT_ENTRIES,
+    LIMIT_PATH_BYTES,
+    LIMIT_FILE_BYTES,
+    LIMIT_TOTAL_BYTES,
+    LIMIT_JSON_DEPTH,
+    LIMIT_NODES,
+    LIMIT_BUFFERS,
+    LIMIT_COUNT
+} limit;
 
 extern const char *const limit_names[]; /* NULL-terminated: "entries", "path-bytes", … */
 uint64_t limit_of(limit l);

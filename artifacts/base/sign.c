@@ -30,7 +30,8 @@ static bool known_kind(EVP_PKEY *k, bool *ed25519)
     *ed25519 = EVP_PKEY_is_a(k, "ED25519");
     if (*ed25519)
         return true;
-    return EVP_PKEY_is_a(k, "EC") && EVP_PKEY_get_group_name(k, group, sizeof group, &n) == 1 && !strcmp(group, "prime256v1");
+    return EVP_PKEY_is_a(k, "EC") && EVP_PKEY_get_group_name(k, group, sizeof group, &n) == 1 &&
+           !strcmp(group, "prime256v1");
 }
 
 static rp_code key_id(rp_err *e, sign_key *k)
@@ -46,7 +47,8 @@ static rp_code key_id(rp_err *e, sign_key *k)
 
 static rp_code wrong(rp_err *e, const char *path, const char *expected)
 {
-    err_set(e, RP_USAGE, "expected %s (PEM, no password, Ed25519 or ECDSA P-256), found something else", expected);
+    err_set(e, RP_USAGE, "expected %s (PEM, no password, Ed25519 or ECDSA P-256), found something else",
+            expected);
     return err_file(e, path);
 }
 
@@ -67,7 +69,8 @@ static rp_code read_key(rp_err *e, sign_key **out, const char *path, bool privat
         err_nomem(e);
         goto out;
     }
-    k->key = private ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : PEM_read_bio_PUBKEY(bio, NULL, no_password, NULL);
+    k->key = private ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL)
+                     : PEM_read_bio_PUBKEY(bio, NULL, no_password, NULL);
     if (!k->key || !known_kind(k->key, &k->ed25519))
         wrong(e, path, private ? "a private key" : "a public key");
     else
@@ -124,7 +127,8 @@ rp_code sign_make(rp_err *e, uint8_t *out, size_t *n, const sign_key *k, span me
 bool sign_check(const sign_key *k, span message, span signature)
 {
     EVP_MD_CTX *c = EVP_MD_CTX_new();
-    bool ok = c && EVP_DigestVerifyInit_ex(c, NULL, k->ed25519 ? NULL : "SHA256", NULL, NULL, k->key, NULL) == 1 &&
+    bool ok = c &&
+              EVP_DigestVerifyInit_ex(c, NULL, k->ed25519 ? NULL : "SHA256", NULL, NULL, k->key, NULL) == 1 &&
               EVP_DigestVerify(c, signature.p, signature.n, message.p, message.n) == 1;
     EVP_MD_CTX_free(c);
     return ok;

@@ -102,6 +102,7 @@ static rp_code answer(rp_err *e, scratch *sc)
     }
     /* A phase that broke off says nothing about any fixture. */
     r.n_fixtures = rc ? 0 : jb->n_fixtures;
+    r.outputs_sha256 = digest_of(r.n_fixtures ? span_of(p.outputs, jb->output_bytes) : span_str(""));
     r.ok = !rc && !profile.code;
     r.profile_error = !rc && profile.code;
     r.error = rc ? failed.msg : profile.msg;

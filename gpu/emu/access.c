@@ -58,7 +58,7 @@ static void keep_page(worker *k, mem_allocation *a, uint64_t page)
 static bool find_place(worker *k, uint64_t address, uint64_t bytes, place *out)
 {
     const mem_buffer *b = k->last_buffer;
-    if (!b || address - b->address >= b->bytes || address < b->address) {
+    if (!b || address < b->address || address - b->address >= b->bytes) {
         mem_allocation *a = mem_allocation_at(k->x->mem, address);
         b = a ? mem_buffer_at(k->x->mem, a, address) : NULL;
         if (!b)
@@ -136,8 +136,8 @@ static uint8_t *global_lane(worker *k, warp *w, frame *f, const insn *i, uint32_
     if (k->x->races)
         for (uint64_t n = 0; n < q->bytes; n++) {
             bool reader = false;
-            uint32_t c = q->write ? shadow_write(k, w, pl.a->w, pl.a->r1, pl.a->r2, offset + n, lane, q->is_atomic, &reader)
-                                  : shadow_read(k, w, pl.a->w, pl.a->r1, pl.a->r2, offset + n, lane, q->is_atomic);
+            uint32_t c = q->write ? shadow_write(k, w, false, pl.a->w, pl.a->r1, pl.a->r2, offset + n, lane, q->is_atomic, &reader)
+                                  : shadow_read(k, w, false, pl.a->w, pl.a->r1, pl.a->r2, offset + n, lane, q->is_atomic);
             bool silent = c && value && k->x->l->quiet_races && pl.a->state[offset + n] == EMU_WRITTEN &&
                           pl.a->data[offset + n] == value[n];
             if (c && silent)
@@ -178,8 +178,8 @@ static uint8_t *shared_lane(worker *k, warp *w, frame *f, const insn *i, uint32_
     for (uint64_t n = 0; k->x->races && n < q->bytes; n++) {
         uint64_t b = (uint64_t)at + n;
         bool reader = false;
-        uint32_t c = q->write ? shadow_write(k, w, k->shared_w, k->shared_r1, k->shared_r2, b, lane, q->is_atomic, &reader)
-                              : shadow_read(k, w, k->shared_w, k->shared_r1, k->shared_r2, b, lane, q->is_atomic);
+        uint32_t c = q->write ? shadow_write(k, w, true, k->shared_w, k->shared_r1, k->shared_r2, b, lane, q->is_atomic, &reader)
+                              : shadow_read(k, w, true, k->shared_w, k->shared_r1, k->shared_r2, b, lane, q->is_atomic);
         if (c && !(value && k->shared_state[b] == 2 && k->shared[b] == value[n]))
             race(k, w, f, i, lane, SPACE_SHARED, address + n, q->bytes, q->write, c, reader);
     }
@@ -241,8 +241,7 @@ static uint8_t *lane_begin(worker *k, warp *w, frame *f, const insn *i, uint32_t
 {
     locked->a = NULL;
     q->space = resolve(q->space, &address);
-    uint64_t align = q->bytes & (0 - q->bytes);
-    if (address & (align - 1)) {
+    if (address & (q->bytes - 1)) { /* always a power of two */
         note_access(k, w, f, i, lane, EMU_FIND_MISALIGNED, q->space, address, q->bytes, q->write);
         return NULL;
     }
@@ -336,7 +335,7 @@ static bool all_written(const uint8_t *state, uint64_t n)
 static uint8_t *range_begin(worker *k, warp *w, uint64_t address, uint64_t bytes, uint64_t each, uint32_t first_lane,
                             bool write, bool strong, place *pl)
 {
-    if (address & ((each & (0 - each)) - 1) || !find_place(k, address, bytes, pl))
+    if (address & (each - 1) || !find_place(k, address, bytes, pl))
         return NULL;
     if (write ? !pl->b->write || !pl->b->writable : !pl->b->read)
         return NULL;
@@ -347,16 +346,15 @@ static uint8_t *range_begin(worker *k, warp *w, uint64_t address, uint64_t bytes
     bool fine = write || all_written(a->state + at, bytes);
     if (fine && k->x->races) {
         uint32_t me = shadow_entry(w, first_lane, strong);
-        if (write) {
-            fine = shadow_stale(k->x, a->w, at, bytes) && shadow_stale(k->x, a->r1, at, bytes);
-            for (uint64_t n = 0; fine && n < bytes; n += each, me += 2)
-                for (uint64_t b = 0; b < each; b++)
-                    a->w[at + n + b] = me;
-        } else {
-            fine = shadow_stale(k->x, a->w, at, bytes) && shadow_stale(k->x, a->r1, at, bytes);
-            for (uint64_t n = 0; fine && n < bytes; n += each, me += 2)
-                for (uint64_t b = 0; b < each; b++)
-                    a->r1[at + n + b] = me;
+        fine = shadow_mine(k->x, a->w, at, bytes, each, me);
+        if (fine && write) {
+            fine = shadow_mine(k->x, a->r1, at, bytes, each, me) && shadow_mine(k->x, a->r2, at, bytes, each, me);
+            if (fine)
+                shadow_fill(a->w, at, bytes, each, me);
+        } else if (fine && shadow_stale(k->x, a->r1, at, bytes)) {
+            shadow_fill(a->r1, at, bytes, each, me);
+        } else if (fine) {
+            shadow_readers(k, w, a->r1, a->r2, at, bytes, each, me);
         }
     }
     if (!fine) {

@@ -36,8 +36,6 @@ static void arrive(worker *k, warp *w, const strand *s, const insn *i, bool wait
     barrier_state *b = &k->bars[id];
     uint32_t p = i->sub >= BAR_POPC ? s->fr->p[i->src[2]] ^ (i->flags & F_NOT_C ? EMU_FULL : 0) : 0;
     uint32_t expected = expected_of(k, w, s->fr, i, lane);
-    if (!b->warps)
-        b->count = b->voters = 0;
     if (b->warps && b->expected != expected)
         note(k, w, s->fr, i, lane, EMU_FIND_BARRIER, "barrier %u waits for another number of threads", id);
     b->expected = expected;
@@ -58,21 +56,21 @@ static void arrive(worker *k, warp *w, const strand *s, const insn *i, bool wait
     }
 }
 
-static void result(const strand *s, const insn *i, const barrier_state *b, uint32_t mask)
+static void result(const warp *w, const strand *s, const insn *i, uint32_t mask)
 {
     uint64_t d[LANES];
     for (int l = 0; l < LANES; l++)
-        d[l] = b->count;
+        d[l] = w->red_count;
     if (i->sub == BAR_POPC)
         put(s->fr, i->dst, d, mask);
     else if (i->sub >= BAR_AND)
-        put_pred(s->fr, i->dst2, (i->sub == BAR_AND ? b->count == b->voters : b->count != 0) ? EMU_FULL : 0, mask);
+        put_pred(s->fr, i->dst2, (i->sub == BAR_AND ? w->red_count == w->red_voters : w->red_count != 0) ? EMU_FULL : 0, mask);
 }
 
 bool run_barrier(worker *k, warp *w, strand *s, const insn *i, uint32_t mask)
 {
     if (s->released) {
-        result(s, i, &k->bars[w->barrier], mask);
+        result(w, s, i, mask);
         s->released = false;
         return true;
     }
@@ -128,16 +126,15 @@ static void open(worker *k, barrier_state *b)
             if (v != n && b->joined[v] > w->seen[v])
                 w->seen[v] = b->joined[v];
         w->blocked = false;
+        w->red_count = b->count;
+        w->red_voters = b->voters;
         for (uint32_t s = 0; s < w->n; s++)
             if (w->s[s].state == WAIT_BARRIER) {
                 w->s[s].state = RUNNABLE;
                 w->s[s].released = true;
             }
     }
-    uint32_t count = b->count, voters = b->voters;
     memset(b, 0, sizeof *b);
-    b->count = count; /* read when the warps go on, before any can come here again with a vote */
-    b->voters = voters;
 }
 
 bool barriers_settle(worker *k)

@@ -17,7 +17,8 @@ static bool writes(const insn *i, int32_t slot)
 /* The mul that defines slot before `at` in its block, or -1. */
 static int64_t product(const insn *code, const uint8_t *starts, uint32_t at, int32_t slot, const insn *user)
 {
-    for (uint32_t k = at; k-- > 0 && at - k < 256;) {
+    for (uint32_t k = at; k > 0 && at - k < 256;) {
+        k--;
         const insn *i = &code[k];
         if (starts[k + 1] || ends_block(i))
             return -1;

@@ -143,6 +143,7 @@ static rp_code answer(rp_err *e, scratch *sc)
         return e->code;
     /* OpenSSL reads its configuration when it is first used. */
     r.job_sha256 = digest_of(text);
+    r.outputs_sha256 = digest_of(span_str(""));
     if (sandbox_enter(e, &filtered))
         return e->code;
     r.driver = filtered ? "" : "without a system call filter";
@@ -169,9 +170,11 @@ static rp_code answer(rp_err *e, scratch *sc)
         err_text(&failed, line, 1200);
         r.error = line;
         r.n_graph = r.n_fixtures = 0;
-    } else if (file_write_fd(e, JOB_OUTPUT_FD, "the outputs", span_of(p.outputs, (size_t)jb->output_bytes))) {
-        return e->code;
+        return write_answer(e, &r);
     }
+    r.outputs_sha256 = digest_of(span_of(p.outputs, (size_t)jb->output_bytes));
+    if (file_write_fd(e, JOB_OUTPUT_FD, "the outputs", span_of(p.outputs, (size_t)jb->output_bytes)))
+        return e->code;
     return write_answer(e, &r);
 }
 

@@ -83,7 +83,7 @@ typedef struct {
     uint64_t contracted;               /* pairs contracted in the code, with `contract` */
     uint64_t prints_ignored;
     bool completed;   /* false after trap, runaway or parameter misuse */
-    bool serial;      /* blocks ran one after the other */
+    bool serial;      /* atomics on global memory: blocks ran one after the other */
     bool races_unknown; /* more synchronisation than could be followed: races may be missed */
 } emu_report;
 

@@ -35,6 +35,7 @@ typedef struct {
     frame *fr;
     uint8_t state;
     bool released; /* its barrier has opened */
+    bool counted;  /* the instruction at pc, which it tried before */
 } strand;
 
 typedef struct {
@@ -46,6 +47,7 @@ typedef struct {
     uint32_t seen[MAX_WARPS]; /* clocks of the other warps up to which what they did is ordered before us */
     bool blocked, done;
     uint32_t barrier; /* where it waits */
+    uint32_t red_count, red_voters; /* what the barrier that opened last found */
     uint64_t ticks;
 } warp;
 

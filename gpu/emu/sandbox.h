@@ -7,7 +7,8 @@
 
 /* Resource limits, no core, no new privileges; then a seccomp filter over all threads, present and future:
  * memory, threads of this process, clocks, and reading and writing descriptors that are open already.
- * Anything else, opening a file, a socket or a program first, ends the process with SIGSYS. *filtered says
+ * Opening a file is refused (EACCES); anything else,
+ * a socket, a program, a process or memory to be executed first, ends the process with SIGSYS. *filtered says
  * whether the filter is in place: without seccomp in the kernel, or on an architecture whose system calls are
  * not listed here, only the limits hold, and the result says so. */
 RP_MUST rp_code sandbox_enter(rp_err *e, bool *filtered);

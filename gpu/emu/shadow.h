@@ -10,7 +10,8 @@ static inline uint32_t shadow_entry(const warp *w, uint32_t lane, bool is_atomic
     return w->segment << 6 | lane << 1 | is_atomic;
 }
 
-static inline bool shadow_ordered(const worker *k, const warp *w, uint32_t entry, uint32_t lane)
+/* `shared`: of the block's own memory, where what earlier blocks left does not count. */
+static inline bool shadow_ordered(const worker *k, const warp *w, bool shared, uint32_t entry, uint32_t lane)
 {
     const launch *x = k->x;
     uint32_t segment = entry >> 6;
@@ -23,37 +24,37 @@ static inline bool shadow_ordered(const worker *k, const warp *w, uint32_t entry
     uint32_t other = m->segment_warp[segment] & 31, clock = m->segment_warp[segment] >> 5;
     if (block == (uint32_t)k->block)
         return other == w->index ? clock < w->clock || (entry >> 1 & 31) == lane : w->seen[other] > clock;
-    return k->acquired && x->released && segment < x->released[block];
+    return shared || (k->acquired && x->released && segment < x->released[block]);
 }
 
 /* A read of byte `at` by a lane: the entry it races with, or 0. */
-static inline uint32_t shadow_read(const worker *k, const warp *w, uint32_t *ws, uint32_t *r1, uint32_t *r2, uint64_t at,
+static inline uint32_t shadow_read(const worker *k, const warp *w, bool shared, uint32_t *ws, uint32_t *r1, uint32_t *r2, uint64_t at,
                                    uint32_t lane, bool is_atomic)
 {
     uint32_t me = shadow_entry(w, lane, is_atomic), conflict = 0;
-    if (!shadow_ordered(k, w, ws[at], lane) && !(is_atomic && (ws[at] & 1)))
+    if (!shadow_ordered(k, w, shared, ws[at], lane) && !(is_atomic && (ws[at] & 1)))
         conflict = ws[at];
     if (r1[at] == me)
         return conflict;
-    if (shadow_ordered(k, w, r1[at], lane))
+    if (shadow_ordered(k, w, shared, r1[at], lane))
         r1[at] = me;
-    else if (shadow_ordered(k, w, r2[at], lane))
+    else if (shadow_ordered(k, w, shared, r2[at], lane))
         r2[at] = me;
     return conflict;
 }
 
 /* The same for a write. *reader says what the entry found is. */
-static inline uint32_t shadow_write(const worker *k, const warp *w, uint32_t *ws, const uint32_t *r1, const uint32_t *r2,
+static inline uint32_t shadow_write(const worker *k, const warp *w, bool shared, uint32_t *ws, const uint32_t *r1, const uint32_t *r2,
                                     uint64_t at, uint32_t lane, bool is_atomic, bool *reader)
 {
     uint32_t conflict = 0;
     *reader = false;
-    if (!shadow_ordered(k, w, ws[at], lane) && !(is_atomic && (ws[at] & 1))) {
+    if (!shadow_ordered(k, w, shared, ws[at], lane) && !(is_atomic && (ws[at] & 1))) {
         conflict = ws[at];
-    } else if (!shadow_ordered(k, w, r1[at], lane) && !(is_atomic && (r1[at] & 1))) {
+    } else if (!shadow_ordered(k, w, shared, r1[at], lane) && !(is_atomic && (r1[at] & 1))) {
         conflict = r1[at];
         *reader = true;
-    } else if (!shadow_ordered(k, w, r2[at], lane) && !(is_atomic && (r2[at] & 1))) {
+    } else if (!shadow_ordered(k, w, shared, r2[at], lane) && !(is_atomic && (r2[at] & 1))) {
         conflict = r2[at];
         *reader = true;
     }
@@ -68,6 +69,45 @@ static inline bool shadow_stale(const launch *x, const uint32_t *v, uint64_t at,
     for (uint64_t k = 0; k < n; k++)
         bad |= (int32_t)v[at + k] >= first;
     return !bad;
+}
+
+/* The same, or of the very lane that comes now: elements of `each` bytes, the first one's entry would be `me`. */
+static inline bool shadow_mine(const launch *x, const uint32_t *v, uint64_t at, uint64_t n, uint64_t each, uint32_t me)
+{
+    if (shadow_stale(x, v, at, n))
+        return true;
+    uint32_t first = x->first_segment << 6, bad = 0;
+    for (uint64_t k = 0; k < n; k += each, me += 2)
+        for (uint64_t b = 0; b < each; b++)
+            bad |= v[at + k + b] >= first && (v[at + k + b] | 1) != (me | 1);
+    return !bad;
+}
+
+static inline void shadow_fill(uint32_t *v, uint64_t at, uint64_t n, uint64_t each, uint32_t me)
+{
+    for (uint64_t k = 0; k < n; k += each, me += 2)
+        for (uint64_t b = 0; b < each; b++)
+            v[at + k + b] = me;
+}
+
+/* Note the readers of a range that nobody has written. */
+static inline void shadow_readers(const worker *k, const warp *w, uint32_t *r1, uint32_t *r2, uint64_t at, uint64_t n,
+                                  uint64_t each, uint32_t me)
+{
+    uint32_t known1 = 0, known2 = 0; /* segments, not ours, found unordered for the element before */
+    for (uint64_t b = 0; b < n; b++) {
+        uint32_t mine = me + (uint32_t)(b / each) * 2, lane = mine >> 1 & 31, e1 = r1[at + b], e2 = r2[at + b];
+        if ((known1 && e1 >> 6 == known1 && e2 >> 6 == known2) || e1 == mine)
+            continue;
+        if (shadow_ordered(k, w, false, e1, lane)) {
+            r1[at + b] = mine;
+        } else if (shadow_ordered(k, w, false, e2, lane)) {
+            r2[at + b] = mine;
+        } else if (e1 >> 6 != w->segment && e2 >> 6 != w->segment) {
+            known1 = e1 >> 6;
+            known2 = e2 >> 6;
+        }
+    }
 }
 
 #endif

@@ -1,10 +1,11 @@
-#include "artifacts/dsse.h"
 #include "artifacts/base/jsonw.h"
+#include "artifacts/dsse.h"
 #include "artifacts/statement.h"
 #include "tests/support.h"
 #include <criterion/criterion.h>
 
-/* Known keys, so that nothing here is a secret: Ed25519 is RFC 8032's TEST 2, P-256 was made for this file. */
+/* Known keys, so that nothing here is a secret: Ed25519 is RFC 8032's TEST 2, P-256 was made for this file.
+ */
 static const char ed_private[] = "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7";
 static const char ed_public[] = "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=";
 static const char p256_private[] = "MHcCAQEEIDGbEEVHkoKC+LMf9AkZO/+SHAeWTlpcCcWkAbQwImuuoAoGCCqGSM49"
@@ -37,7 +38,8 @@ static base start(void)
     b.dir = t_dir(b.sc);
     cr_assert(!sign_key_private(&e, &b.ed, pem(&b, "ed.pem", "PRIVATE KEY", ed_private)), "%s", e.msg);
     cr_assert(!sign_key_public(&e, &b.ed_pub, pem(&b, "ed.pub", "PUBLIC KEY", ed_public)), "%s", e.msg);
-    cr_assert(!sign_key_private(&e, &b.p256, pem(&b, "p256.pem", "EC PRIVATE KEY", p256_private)), "%s", e.msg);
+    cr_assert(!sign_key_private(&e, &b.p256, pem(&b, "p256.pem", "EC PRIVATE KEY", p256_private)), "%s",
+              e.msg);
     cr_assert(!sign_key_public(&e, &b.p256_pub, pem(&b, "p256.pub", "PUBLIC KEY", p256_public)), "%s", e.msg);
     return b;
 }
@@ -56,11 +58,11 @@ static void stop(base *b)
 
 Test(sign, known_answer)
 {
-    static const uint8_t expected[] = {0x92, 0xa0, 0x09, 0xa9, 0xf0, 0xd4, 0xca, 0xb8, 0x72, 0x0e, 0x82, 0x0b, 0x5f,
-                                       0x64, 0x25, 0x40, 0xa2, 0xb2, 0x7b, 0x54, 0x16, 0x50, 0x3f, 0x8f, 0xb3, 0x76,
-                                       0x22, 0x23, 0xeb, 0xdb, 0x69, 0xda, 0x08, 0x5a, 0xc1, 0xe4, 0x3e, 0x15, 0x99,
-                                       0x6e, 0x45, 0x8f, 0x36, 0x13, 0xd0, 0xf1, 0x1d, 0x8c, 0x38, 0x7b, 0x2e, 0xae,
-                                       0xb4, 0x30, 0x2a, 0xee, 0xb0, 0x0d, 0x29, 0x16, 0x12, 0xbb, 0x0c, 0x00};
+    static const uint8_t expected[] = {
+        0x92, 0xa0, 0x09, 0xa9, 0xf0, 0xd4, 0xca, 0xb8, 0x72, 0x0e, 0x82, 0x0b, 0x5f, 0x64, 0x25, 0x40,
+        0xa2, 0xb2, 0x7b, 0x54, 0x16, 0x50, 0x3f, 0x8f, 0xb3, 0x76, 0x22, 0x23, 0xeb, 0xdb, 0x69, 0xda,
+        0x08, 0x5a, 0xc1, 0xe4, 0x3e, 0x15, 0x99, 0x6e, 0x45, 0x8f, 0x36, 0x13, 0xd0, 0xf1, 0x1d, 0x8c,
+        0x38, 0x7b, 0x2e, 0xae, 0xb4, 0x30, 0x2a, 0xee, 0xb0, 0x0d, 0x29, 0x16, 0x12, 0xbb, 0x0c, 0x00};
     base b = start();
     rp_err e = {0};
     uint8_t sig[SIGN_MAX_BYTES];
@@ -78,7 +80,8 @@ Test(sign, each_kind)
         rp_err e = {0};
         uint8_t sig[SIGN_MAX_BYTES];
         size_t n;
-        cr_expect(digest_equal(sign_key_id(private[i]), sign_key_id(public[i])), "the id is the public key's");
+        cr_expect(digest_equal(sign_key_id(private[i]), sign_key_id(public[i])),
+                  "the id is the public key's");
         cr_assert(!sign_make(&e, sig, &n, private[i], span_str("message")), "%s", e.msg);
         cr_expect(sign_check(public[i], span_str("message"), span_of(sig, n)));
         cr_expect(!sign_check(public[i], span_str("massage"), span_of(sig, n)));
@@ -87,7 +90,8 @@ Test(sign, each_kind)
         cr_expect(!sign_check(public[i], span_str("message"), span_of(sig, 0)));
         for (size_t k = 0; k < 8 * n; k++) {
             sig[k / 8] ^= (uint8_t)(1u << k % 8);
-            cr_expect(!sign_check(public[i], span_str("message"), span_of(sig, n)), "%s: bit %zu", sign_key_kind(public[i]), k);
+            cr_expect(!sign_check(public[i], span_str("message"), span_of(sig, n)), "%s: bit %zu",
+                      sign_key_kind(public[i]), k);
             sig[k / 8] ^= (uint8_t)(1u << k % 8);
         }
     }
@@ -117,9 +121,11 @@ Test(sign, refuses_other_files)
     e = (rp_err){0};
     cr_expect_eq(sign_key_public(&e, &k, "/nonexistent/key"), RP_IO);
     if (t_has("openssl") &&
-        !t_shell(b.dir, "openssl genpkey -algorithm ed25519 -aes256 -pass pass:x -out locked.pem 2>/dev/null")) {
+        !t_shell(b.dir,
+                 "openssl genpkey -algorithm ed25519 -aes256 -pass pass:x -out locked.pem 2>/dev/null")) {
         e = (rp_err){0};
-        cr_expect_eq(sign_key_private(&e, &k, file_join(b.sc, b.dir, "locked.pem")), RP_USAGE, "asks nobody for a password");
+        cr_expect_eq(sign_key_private(&e, &k, file_join(b.sc, b.dir, "locked.pem")), RP_USAGE,
+                     "asks nobody for a password");
     }
     stop(&b);
 }
@@ -131,7 +137,13 @@ Test(dsse, base64)
     scratch *sc = scratch_new(0);
     static const struct {
         const char *plain, *text;
-    } rfc4648[] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+    } rfc4648[] = {{"", ""},
+                   {"f", "Zg=="},
+                   {"fo", "Zm8="},
+                   {"foo", "Zm9v"},
+                   {"foob", "Zm9vYg=="},
+                   {"fooba", "Zm9vYmE="},
+                   {"foobar", "Zm9vYmFy"}};
     span got;
     for (size_t i = 0; i < sizeof rfc4648 / sizeof *rfc4648; i++) {
         cr_expect_str_eq(dsse_base64(sc, span_str(rfc4648[i].plain)), rfc4648[i].text);
@@ -145,8 +157,23 @@ Test(dsse, base64)
     for (char *p = text; *p; p++)
         *p = *p == '+' ? '-' : *p == '/' ? '_' : *p;
     cr_expect(dsse_base64_read(&got, sc, text) && t_equal(got, span_of(all, 256)), "the other alphabet");
-    static const char *const refused[] = {"Z",    "Zg",   "Zg=",   "Zh==",  "Zm9=", "Zg==Zg==", "Z===", "====", "Zm9v\n",
-                                          "Zm 9", "+_+_", "-/aa", "Zm9v=", "Zm!v", "\xc3\xa9" "aa", "=Zg="};
+    static const char *const refused[] = {"Z",
+                                          "Zg",
+                                          "Zg=",
+                                          "Zh==",
+                                          "Zm9=",
+                                          "Zg==Zg==",
+                                          "Z===",
+                                          "====",
+                                          "Zm9v\n",
+                                          "Zm 9",
+                                          "+_+_",
+                                          "-/aa",
+                                          "Zm9v=",
+                                          "Zm!v",
+                                          "\xc3\xa9"
+                                          "aa",
+                                          "=Zg="};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         cr_expect(!dsse_base64_read(&got, sc, refused[i]), "%s", refused[i]);
     scratch_free(sc);
@@ -158,7 +185,8 @@ Test(dsse, pae)
     rp_err e = {0};
     span got;
     cr_assert(!dsse_pae(&e, &got, sc, "http://example.com/HelloWorld", span_str("hello world")));
-    cr_expect(t_equal(got, span_str("DSSEv1 29 http://example.com/HelloWorld 11 hello world")), "the protocol's own example");
+    cr_expect(t_equal(got, span_str("DSSEv1 29 http://example.com/HelloWorld 11 hello world")),
+              "the protocol's own example");
     cr_assert(!dsse_pae(&e, &got, sc, "", span_of(NULL, 0)));
     cr_expect(t_equal(got, span_str("DSSEv1 0  0 ")));
     scratch_free(sc);
@@ -166,7 +194,8 @@ Test(dsse, pae)
 
 /* --- Envelopes. --- */
 
-static void count(base *b, span envelope, sign_key *const *keys, size_t n, size_t want, size_t want_distinct, const char *what)
+static void count(base *b, span envelope, sign_key *const *keys, size_t n, size_t want, size_t want_distinct,
+                  const char *what)
 {
     rp_err e = {0};
     dsse d;
@@ -212,10 +241,13 @@ Test(dsse, key_ids_decide_nothing)
     cr_assert(!dsse_write(&e, &one, b.sc, "t", span_str("body"), ed, 1, NULL));
     span other = t_replaced(b.sc, one, id, "somebody else");
     count(&b, other, asked, 1, 1, 1, "another key id");
-    count(&b, t_replaced(b.sc, one, scratch_printf(b.sc, "\"keyid\": \"%s\",", id), ""), asked, 1, 1, 1, "no key id");
-    count(&b, t_replaced(b.sc, one, "\"payloadType\": \"t\"", "\"payloadType\": \"u\""), asked, 1, 0, 1, "another type");
+    count(&b, t_replaced(b.sc, one, scratch_printf(b.sc, "\"keyid\": \"%s\",", id), ""), asked, 1, 1, 1,
+          "no key id");
+    count(&b, t_replaced(b.sc, one, "\"payloadType\": \"t\"", "\"payloadType\": \"u\""), asked, 1, 0, 1,
+          "another type");
     count(&b, t_replaced(b.sc, one, "Ym9keQ==", "Ym9keg=="), asked, 1, 0, 1, "another payload");
-    count(&b, t_replaced(b.sc, one, "\"payloadType\"", "\"note\": 1, \"payloadType\""), asked, 1, 1, 1, "an unknown key is ignored");
+    count(&b, t_replaced(b.sc, one, "\"payloadType\"", "\"note\": 1, \"payloadType\""), asked, 1, 1, 1,
+          "an unknown key is ignored");
     stop(&b);
 }
 
@@ -232,15 +264,18 @@ Test(dsse, refuses)
         {"{\"payload\":\"\",\"payloadType\":1,\"signatures\":[{\"sig\":\"\"}]}", "/payloadType"},
         {"{\"payload\":\"\",\"payloadType\":\"t\",\"signatures\":[{\"sig\":\"+_==\"}]}", "/signatures/0/sig"},
         {"{\"payload\":\"\",\"payloadType\":\"t\",\"signatures\":[{\"keyid\":\"k\"}]}", "/signatures/0"},
-        {"{\"payload\":\"\",\"payloadType\":\"t\",\"signatures\":[{\"sig\":\"\",\"keyid\":null}]}", "/signatures/0/keyid"},
-        {"{\"payload\":\"\",\"payload\":\"Zg==\",\"payloadType\":\"t\",\"signatures\":[{\"sig\":\"\"}]}", NULL},
+        {"{\"payload\":\"\",\"payloadType\":\"t\",\"signatures\":[{\"sig\":\"\",\"keyid\":null}]}",
+         "/signatures/0/keyid"},
+        {"{\"payload\":\"\",\"payload\":\"Zg==\",\"payloadType\":\"t\",\"signatures\":[{\"sig\":\"\"}]}",
+         NULL},
         {"{\"payload\":\"\",\"payloadType\":\"t\",\"signatures\":[{\"sig\":\"\"}]} x", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         scratch *sc = scratch_new(0);
         rp_err e = {0};
         dsse d;
-        cr_expect_eq(dsse_read(&e, &d, sc, "e.json", span_str(cases[i].text)), RP_INVALID, "%s", cases[i].text);
+        cr_expect_eq(dsse_read(&e, &d, sc, "e.json", span_str(cases[i].text)), RP_INVALID, "%s",
+                     cases[i].text);
         cr_expect_eq(e.id, FIND_TRUST_ENVELOPE, "%s: %s", cases[i].text, finding_name(e.id));
         cr_expect_str_eq(e.file, "e.json");
         if (cases[i].where)
@@ -329,12 +364,20 @@ Test(statement, refuses)
 
 Test(canon, strings_and_order)
 {
-    static const char *const keys[] = {"\r", "1", "\xc2\x80", "\xc3\xb6", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xef\xac\xb3"};
-    static const char *const values[] = {"Carriage Return",  "One",        "Control\x7f",    "Latin Small Letter O With Diaeresis",
-                                         "Euro Sign",        "Emoji: Grinning Face", "Hebrew Letter Dalet With Dagesh"};
+    static const char *const keys[] = {
+        "\r", "1", "\xc2\x80", "\xc3\xb6", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xef\xac\xb3"};
+    static const char *const values[] = {"Carriage Return",
+                                         "One",
+                                         "Control\x7f",
+                                         "Latin Small Letter O With Diaeresis",
+                                         "Euro Sign",
+                                         "Emoji: Grinning Face",
+                                         "Hebrew Letter Dalet With Dagesh"};
     static const char expected[] =
-        "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\xc2\x80\":\"Control\x7f\",\"\xc3\xb6\":\"Latin Small Letter O With Diaeresis\","
-        "\"\xe2\x82\xac\":\"Euro Sign\",\"\xf0\x9f\x98\x80\":\"Emoji: Grinning Face\",\"\xef\xac\xb3\":\"Hebrew Letter Dalet With Dagesh\"}";
+        "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\xc2\x80\":\"Control\x7f\",\"\xc3\xb6\":\"Latin Small "
+        "Letter O With Diaeresis\","
+        "\"\xe2\x82\xac\":\"Euro Sign\",\"\xf0\x9f\x98\x80\":\"Emoji: Grinning "
+        "Face\",\"\xef\xac\xb3\":\"Hebrew Letter Dalet With Dagesh\"}";
     rp_err e = {0};
     span text;
     jw *j = jw_new(JW_CANON);
@@ -348,6 +391,7 @@ Test(canon, strings_and_order)
     j = jw_new(JW_CANON);
     jw_str(j, NULL, "\xe2\x82\xac$\x0f\nA'B\"\\\\\"/");
     cr_assert(!jw_finish(&e, &text, j));
-    cr_expect(t_equal(text, span_str("\"\xe2\x82\xac$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"")), "%.*s", (int)text.n, (const char *)text.p);
+    cr_expect(t_equal(text, span_str("\"\xe2\x82\xac$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"")), "%.*s", (int)text.n,
+              (const char *)text.p);
     jw_free(j);
 }

@@ -280,7 +280,8 @@ static double f8_value(dtype t, unsigned b)
 {
     int fraction_bits = t == DT_F8_E4M3 ? 3 : 2, bias = t == DT_F8_E4M3 ? 7 : 15;
     unsigned fraction = b & ((1u << fraction_bits) - 1), exponent = (b & 0x7f) >> fraction_bits;
-    double v = ldexp(exponent ? fraction + (1u << fraction_bits) : fraction, (exponent ? (int)exponent : 1) - bias - fraction_bits);
+    double v = ldexp(exponent ? fraction + (1u << fraction_bits) : fraction,
+                     (exponent ? (int)exponent : 1) - bias - fraction_bits);
     return b & 0x80 ? -v : v;
 }
 
@@ -320,7 +321,8 @@ Test(dtype, f8_rounds_to_even_and_overflows_as_declared)
         for (unsigned b = 0; b <= largest; b++) {
             double here = f8_value(t, b), next = f8_value(t, b + 1), tie = (here + next) / 2;
             double even = f8_value(t, b % 2 ? b + 1 : b);
-            const double in[] = {here, nextafter(tie, 0), tie, nextafter(tie, INFINITY)}, want[] = {here, here, even, next};
+            const double in[] = {here, nextafter(tie, 0), tie, nextafter(tie, INFINITY)},
+                         want[] = {here, here, even, next};
             for (int k = 0; k < 4; k++) {
                 bool over = b == largest && want[k] == next, fits = !over;
                 double r = dtype_round(t, in[k]);
@@ -330,7 +332,8 @@ Test(dtype, f8_rounds_to_even_and_overflows_as_declared)
             }
         }
         for (unsigned b = 0; b < largest; b++) {
-            unsigned char pair[2] = {(unsigned char)b, (unsigned char)(b + 1)}, minus[2] = {pair[0] | 0x80, pair[1] | 0x80};
+            unsigned char pair[2] = {(unsigned char)b, (unsigned char)(b + 1)},
+                          minus[2] = {pair[0] | 0x80, pair[1] | 0x80};
             cr_assert_eq(dtype_ordinal(t, pair, 1) - dtype_ordinal(t, pair, 0), 1);
             cr_assert_eq(dtype_ordinal(t, minus, 0) - dtype_ordinal(t, minus, 1), 1);
         }
@@ -357,9 +360,16 @@ Test(dtype, saturation_of_the_wider_types)
         dtype t;
         double v, want;
     } cases[] = {
-        {DT_F16, 65519, 65504},        {DT_F16, 65520, 65504},   {DT_F16, -INFINITY, -65504},       {DT_F16, 1e-30, 0},
-        {DT_BF16, 1e300, 0x1.fep127},  {DT_BF16, 1.0, 1},        {DT_F32, -1e300, -0x1.fffffep127}, {DT_F32, 0.1, (double)0.1f},
-        {DT_F64, INFINITY, 0x1.fffffffffffffp1023}, {DT_I8, 1000, 127},
+        {DT_F16, 65519, 65504},
+        {DT_F16, 65520, 65504},
+        {DT_F16, -INFINITY, -65504},
+        {DT_F16, 1e-30, 0},
+        {DT_BF16, 1e300, 0x1.fep127},
+        {DT_BF16, 1.0, 1},
+        {DT_F32, -1e300, -0x1.fffffep127},
+        {DT_F32, 0.1, (double)0.1f},
+        {DT_F64, INFINITY, 0x1.fffffffffffffp1023},
+        {DT_I8, 1000, 127},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_assert_eq(dtype_round_saturating(cases[i].t, cases[i].v), cases[i].want, "%g", cases[i].v);
@@ -372,9 +382,13 @@ Test(dtype, round_is_store_and_load)
     uint64_t s = 17;
     for (size_t k = 0; k < sizeof types / sizeof *types; k++)
         for (int i = 0; i < 200000; i++) {
-            uint64_t r = next_random(&s), exponent = (i % 2 ? 1023 - 40 : 1023 - 160) + next_random(&s) % (i % 2 ? 80 : 320), storage = 0;
-            double v = from_bits((r >> 63) << 63 | exponent << 52 | (r & 0xfffffffffffff) >> (i % 53) << (i % 53));
+            uint64_t r = next_random(&s),
+                     exponent = (i % 2 ? 1023 - 40 : 1023 - 160) + next_random(&s) % (i % 2 ? 80 : 320),
+                     storage = 0;
+            double v =
+                from_bits((r >> 63) << 63 | exponent << 52 | (r & 0xfffffffffffff) >> (i % 53) << (i % 53));
             dtype_store(types[k], &storage, 0, v);
-            cr_assert_eq(to_bits(dtype_round(types[k], v)), to_bits(dtype_load(types[k], &storage, 0)), "%a as %s", v, dtype_names[types[k]]);
+            cr_assert_eq(to_bits(dtype_round(types[k], v)), to_bits(dtype_load(types[k], &storage, 0)),
+                         "%a as %s", v, dtype_names[types[k]]);
         }
 }

@@ -1,9 +1,11 @@
-/* What bit-reproducible references cost: all fixtures of one full workload on two cores, against NumPy's dgemm of the same products on the
- * same cores in the same run; fixture generation; and `verify`, stage by stage.
+/* What bit-reproducible references cost: all fixtures of one full workload on two cores, against NumPy's
+ * dgemm of the same products on the same cores in the same run; fixture generation; and `verify`, stage by
+ * stage.
  *
  *   bench-reference [BUNDLE]      default: $REPLAY_BUNDLES/weight_view.tar.zst
  *
- * Rounds alternate, and the least time of each counts. NumPy does the products alone; the reference also widens, rounds and adds. */
+ * Rounds alternate, and the least time of each counts. NumPy does the products alone; the reference also
+ * widens, rounds and adds. */
 #include "artifacts/base/file.h"
 #include "artifacts/store.h"
 #include "verify/verify.h"
@@ -50,10 +52,13 @@ static double numpy_seconds(int cores, size_t n, uint64_t m, uint64_t k, uint64_
     char command[768];
     double seconds = 0;
     snprintf(command, sizeof command,
-             "OPENBLAS_NUM_THREADS=%d OMP_NUM_THREADS=%d MKL_NUM_THREADS=%d python3 -c \"import numpy as n,time as t;r=n.random.default_rng(1);"
-             "a=r.random((%llu,%llu));b=r.random((%llu,%llu));a@b;s=t.perf_counter();[a@b for i in range(%zu)];print(t.perf_counter()-s)\" "
+             "OPENBLAS_NUM_THREADS=%d OMP_NUM_THREADS=%d MKL_NUM_THREADS=%d python3 -c \"import numpy as "
+             "n,time as t;r=n.random.default_rng(1);"
+             "a=r.random((%llu,%llu));b=r.random((%llu,%llu));a@b;s=t.perf_counter();[a@b for i in "
+             "range(%zu)];print(t.perf_counter()-s)\" "
              "2>/dev/null",
-             cores, cores, cores, (unsigned long long)m, (unsigned long long)k, (unsigned long long)k, (unsigned long long)c, n);
+             cores, cores, cores, (unsigned long long)m, (unsigned long long)k, (unsigned long long)k,
+             (unsigned long long)c, n);
     FILE *f = popen(command, "r");
     if (!f || fscanf(f, "%lf", &seconds) != 1)
         seconds = 0;
@@ -102,14 +107,16 @@ static void bench_reference(const bundle *b, int cores)
         scratch_free(one);
     }
     double flops = 2 * (double)m * (double)n * (double)k * (double)(b->n_fixtures * b->n_calls);
-    printf("reference, %llu fixtures of [%llu, %llu], k %llu, %d cores: %.3f s, %.1f GFLOP/s in FP64\n", (unsigned long long)b->n_fixtures,
-           (unsigned long long)m, (unsigned long long)n, (unsigned long long)k, cores, ours, flops / ours * 1e-9);
+    printf("reference, %llu fixtures of [%llu, %llu], k %llu, %d cores: %.3f s, %.1f GFLOP/s in FP64\n",
+           (unsigned long long)b->n_fixtures, (unsigned long long)m, (unsigned long long)n,
+           (unsigned long long)k, cores, ours, flops / ours * 1e-9);
     if (theirs > 0)
-        printf("NumPy's dgemm, the products alone, %d cores: %.3f s, %.1f GFLOP/s\nratio: %.2f\n", cores, theirs, flops / theirs * 1e-9,
-               ours / theirs);
+        printf("NumPy's dgemm, the products alone, %d cores: %.3f s, %.1f GFLOP/s\nratio: %.2f\n", cores,
+               theirs, flops / theirs * 1e-9, ours / theirs);
     else
         printf("no NumPy to compare with\n");
-    printf("fixture generation, one core: %.0f MB in %.3f s, %.0f MB/s\n", (double)bytes * 1e-6, generating, (double)bytes * 1e-6 / generating);
+    printf("fixture generation, one core: %.0f MB in %.3f s, %.0f MB/s\n", (double)bytes * 1e-6, generating,
+           (double)bytes * 1e-6 / generating);
     scratch_free(sc);
     free(in);
     free(n_in);

@@ -1,10 +1,10 @@
-/* How fast a stranger's bundle is checked: a bundle of 2 GiB in 64 large files, and a folder of 2,000 small ones, beside what
- * people use today and the bound that decoding and hashing set, all in one run.
+/* How fast a stranger's bundle is checked: a bundle of 2 GiB in 64 large files, and a folder of 2,000 small
+ * ones, beside what people use today and the bound that decoding and hashing set, all in one run.
  *
  *   REPLAY_BUNDLES=build/bundles build/tests/bench-bench_verify [RUNS]
  *
- * Everything is made in a folder under $TMPDIR (5 GiB are needed there) and removed again. Every figure is the median of RUNS (3), after
- * one run that is not counted, so that files are in the page cache. */
+ * Everything is made in a folder under $TMPDIR (5 GiB are needed there) and removed again. Every figure is
+ * the median of RUNS (3), after one run that is not counted, so that files are in the page cache. */
 #include "artifacts/base/file.h"
 #include "artifacts/frames.h"
 #include "artifacts/store.h"
@@ -64,7 +64,8 @@ static cost once(const char *command)
     }
     must(wait4(pid, &status, 0, &u) == pid && WIFEXITED(status) && !WEXITSTATUS(status), NULL, command);
     return (cost){.wall_s = now(CLOCK_MONOTONIC) - from,
-                  .cpu_s = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6,
+                  .cpu_s = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+                           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6,
                   .peak_mib = (double)u.ru_maxrss / 1024};
 }
 
@@ -89,7 +90,8 @@ typedef struct {
     uint8_t *large;
 } sources;
 
-/* F16 numbers: even files uniform in their bits below 1, odd ones on a grid of 17 values, as fixtures have them. */
+/* F16 numbers: even files uniform in their bits below 1, odd ones on a grid of 17 values, as fixtures have
+ * them. */
 static void fill(uint8_t *p, uint64_t seed)
 {
     static const uint16_t grid[] = {0x0000, 0x2c00, 0x3000, 0x3200, 0x3400, 0x3500, 0x3600, 0x3700, 0x3800,
@@ -99,7 +101,8 @@ static void fill(uint8_t *p, uint64_t seed)
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        uint16_t v = seed & 1 ? grid[(x >> 20) % 17] : (uint16_t)((x & 0x83ff) | (0x2c00 + ((x >> 20) & 0xc00)));
+        uint16_t v =
+            seed & 1 ? grid[(x >> 20) % 17] : (uint16_t)((x & 0x83ff) | (0x2c00 + ((x >> 20) & 0xc00)));
         memcpy(p + i, &v, 2);
     }
 }
@@ -171,7 +174,8 @@ static void write_sums(scratch *sc, const char *bundle, const char *path)
     (void)sc;
 }
 
-/* --- The bound: one thread decodes every frame, and one digests all content; the files are digested one after the other. --- */
+/* --- The bound: one thread decodes every frame, and one digests all content; the files are digested one
+ * after the other. --- */
 
 typedef struct {
     double decode_s, hash_s, largest_s;
@@ -221,11 +225,13 @@ static double bound_of(bound b)
 
 static void line(const char *what, cost c, double ours, double limit)
 {
-    printf("| %s | %.2f | %.2f | %.0f | %.1f x | %.2f |\n", what, c.wall_s, c.cpu_s, c.peak_mib, c.wall_s / ours, limit / c.wall_s);
+    printf("| %s | %.2f | %.2f | %.0f | %.1f x | %.2f |\n", what, c.wall_s, c.cpu_s, c.peak_mib,
+           c.wall_s / ours, limit / c.wall_s);
     fflush(stdout);
 }
 
-static const char table[] = "| | wall s | CPU s | peak MiB | of replay | bound / wall |\n|---|---:|---:|---:|---:|---:|\n";
+static const char table[] =
+    "| | wall s | CPU s | peak MiB | of replay | bound / wall |\n|---|---:|---:|---:|---:|---:|\n";
 
 static void large(scratch *sc, store *shipped)
 {
@@ -242,17 +248,23 @@ static void large(scratch *sc, store *shipped)
         b = bound_of(v[i]) < bound_of(b) ? v[i] : b;
     double limit = bound_of(b);
     cost ours = measure(NULL, scratch_printf(sc, "exec %s verify large.tar.zst --quick", replay));
-    printf("2 GiB in %d files, archive of %.2f GiB, %d runs; bound %.2f s: decoding %.2f s and hashing %.2f s of CPU on %ld cores, largest file %.3f s\n\n%s",
-           LARGE_FILES, (double)st.st_size / (1 << 30), runs, limit, b.decode_s, b.hash_s, sysconf(_SC_NPROCESSORS_ONLN), b.largest_s, table);
+    printf("2 GiB in %d files, archive of %.2f GiB, %d runs; bound %.2f s: decoding %.2f s and hashing %.2f "
+           "s of CPU on %ld cores, largest file %.3f s\n\n%s",
+           LARGE_FILES, (double)st.st_size / (1 << 30), runs, limit, b.decode_s, b.hash_s,
+           sysconf(_SC_NPROCESSORS_ONLN), b.largest_s, table);
     line("`replay verify --quick`", ours, ours.wall_s, limit);
     line("`tar --zstd -x` and `sha256sum -c`",
-         measure("rm -rf x && mkdir x", "tar --zstd -xf large.tar.zst -C x && cd x && sha256sum -c --quiet ../sums"), ours.wall_s, limit);
-    line("`openssl dgst -sha256` of the extracted files", measure(NULL, "openssl dgst -sha256 $(find x -type f)"), ours.wall_s, limit);
+         measure("rm -rf x && mkdir x",
+                 "tar --zstd -xf large.tar.zst -C x && cd x && sha256sum -c --quiet ../sums"),
+         ours.wall_s, limit);
+    line("`openssl dgst -sha256` of the extracted files",
+         measure(NULL, "openssl dgst -sha256 $(find x -type f)"), ours.wall_s, limit);
     once("rm -rf x");
-    line("`zstd -dc` to `sha256sum`", measure(NULL, "zstd -dcq large.tar.zst | sha256sum"), ours.wall_s, limit);
-    once("zstd -dcq large.tar.zst | zstd -q -3 -o one.tar.zst");
-    line("`replay verify --quick`, the same as one frame", measure(NULL, scratch_printf(sc, "exec %s verify one.tar.zst --quick", replay)), ours.wall_s,
+    line("`zstd -dc` to `sha256sum`", measure(NULL, "zstd -dcq large.tar.zst | sha256sum"), ours.wall_s,
          limit);
+    once("zstd -dcq large.tar.zst | zstd -q -3 -o one.tar.zst");
+    line("`replay verify --quick`, the same as one frame",
+         measure(NULL, scratch_printf(sc, "exec %s verify one.tar.zst --quick", replay)), ours.wall_s, limit);
     once("rm -f large.tar.zst one.tar.zst sums");
 }
 
@@ -276,14 +288,19 @@ static void small(scratch *sc, store *shipped, const char *bundle)
     }
     double limit = SMALL_BUNDLES * bound_of(b);
     cost ours = measure(NULL, scratch_printf(sc, "exec %s verify many --quick", replay));
-    printf("\n%d bundles of %zu files, %.1f KiB each, decoded %.1f KiB; bound %.2f s of decoding and hashing alone\n\n%s", SMALL_BUNDLES,
-           store_manifest(shipped)->n_files, (double)bytes.n / 1024, (double)store_sizes(shipped).stream_bytes / 1024, limit, table);
-    line("`replay verify DIR --quick`: these bytes, and plan, arena, calls, kernels, contract", ours, ours.wall_s, limit);
+    printf("\n%d bundles of %zu files, %.1f KiB each, decoded %.1f KiB; bound %.2f s of decoding and hashing "
+           "alone\n\n%s",
+           SMALL_BUNDLES, store_manifest(shipped)->n_files, (double)bytes.n / 1024,
+           (double)store_sizes(shipped).stream_bytes / 1024, limit, table);
+    line("`replay verify DIR --quick`: these bytes, and plan, arena, calls, kernels, contract", ours,
+         ours.wall_s, limit);
     line("`tar --zstd -x` and `sha256sum -c`, one after the other",
-         measure(NULL, "for f in many/*.tar.zst; do rm -rf x && mkdir x && tar --zstd -xf $f -C x && (cd x && sha256sum -c --quiet ../sums) || exit 1; done"),
+         measure(NULL, "for f in many/*.tar.zst; do rm -rf x && mkdir x && tar --zstd -xf $f -C x && (cd x "
+                       "&& sha256sum -c --quiet ../sums) || exit 1; done"),
          ours.wall_s, limit);
-    line("`zstd -dc` to `sha256sum`, one after the other", measure(NULL, "for f in many/*.tar.zst; do zstd -dcq $f | sha256sum || exit 1; done"),
-         ours.wall_s, limit);
+    line("`zstd -dc` to `sha256sum`, one after the other",
+         measure(NULL, "for f in many/*.tar.zst; do zstd -dcq $f | sha256sum || exit 1; done"), ours.wall_s,
+         limit);
 }
 
 int main(int argc, char **argv)
@@ -295,7 +312,8 @@ int main(int argc, char **argv)
     if (argc > 1)
         runs = (int)strtol(argv[1], NULL, 10);
     must(bundles && sc && runs > 0 && runs <= MAX_RUNS, NULL, "REPLAY_BUNDLES=FOLDER, 1 to 15 runs");
-    const char *program = scratch_printf(sc, "%s/../replay", bundles), *bundle = file_join(sc, bundles, "weight_view.small.tar.zst");
+    const char *program = scratch_printf(sc, "%s/../replay", bundles),
+               *bundle = file_join(sc, bundles, "weight_view.small.tar.zst");
     must(realpath(program, replay), NULL, program);
     must(!store_open(&e, &shipped, bundle), &e, bundle);
     snprintf(dir, sizeof dir, "%s/replay-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");

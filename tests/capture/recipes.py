@@ -62,7 +62,7 @@ def sizes(k):
             "fraction": 4 if full else 1}
 
 
-def projection(fixture, rows, k, halves=None, int_x=None, int_w=None, remainder=3, tiny=31):
+def projection(fixture, rows, k, int_x=None, int_w=None, remainder=3, tiny=31):
     """(x, weight) of one fixture. The bounds come with the workload where it adds two projections."""
     c = sizes(k)
     if fixture == "integers":
@@ -94,7 +94,7 @@ def projection(fixture, rows, k, halves=None, int_x=None, int_w=None, remainder=
     raise ValueError(fixture)
 
 
-def addend(fixture, shape, full):
+def addend(fixture, shape):
     """bias [n] or residual [m, n]: the last axis carries what tells columns apart, the first of two tells rows apart."""
     n, rows = shape[-1], len(shape) == 2
     if fixture == "integers":
@@ -128,16 +128,16 @@ def gemm(f, s):
 
 
 def bias(f, s):
-    return gemm(f, s) + [("bias", [s["n"]], False, addend(f, [s["n"]], s["full"]))]
+    return gemm(f, s) + [("bias", [s["n"]], False, addend(f, [s["n"]]))]
 
 
 def residual(f, s):
-    return gemm(f, s) + [("r", [s["m"], s["n"]], False, addend(f, [s["m"], s["n"]], s["full"]))]
+    return gemm(f, s) + [("r", [s["m"], s["n"]], False, addend(f, [s["m"], s["n"]]))]
 
 
 def weight_view(f, s):
     x, w = projection(f, s["m"], s["k"])
-    return [("x", [s["m"], s["k"]], False, x), ("wt", [s["n"], s["k"]], False, w), ("bias", [s["n"]], False, addend(f, [s["n"]], s["full"]))]
+    return [("x", [s["m"], s["k"]], False, x), ("wt", [s["n"], s["k"]], False, w), ("bias", [s["n"]], False, addend(f, [s["n"]]))]
 
 
 def output_scale(f, s):
@@ -186,11 +186,11 @@ def projection_chain(f, s):
     return [("x", [s["m"], k], False, x), ("w", [k, h], True, w), ("v", [h, s["n"]], True, v)]
 
 
-def recipe(name, fixture, tensors, purpose=None):
+def recipe(fixture, tensors, purpose):
     out = []
     for tensor, shape, transposed, generator in tensors:
         head = {"name": tensor, "dtype": "f16", "shape": shape}
         if transposed:
             head["transposed"] = True
         out.append({**head, **generator})
-    return {"format": "replay-recipe/0", "fixture": fixture, "purpose": purpose or PURPOSE[fixture], "seed": SEED[fixture], "tensors": out}
+    return {"format": "replay-recipe/0", "fixture": fixture, "purpose": purpose, "seed": SEED[fixture], "tensors": out}

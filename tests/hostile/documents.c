@@ -1,4 +1,5 @@
-/* Faults of manifest.json, of the other JSON files, and of fixture data: one byte sequence each, with every digest put right. */
+/* Faults of manifest.json, of the other JSON files, and of fixture data: one byte sequence each, with every
+ * digest put right. */
 #include "tests/hostile/hostile.h"
 #include <stdio.h>
 
@@ -8,9 +9,11 @@ static span with_manifest(maker *m, span text)
     return framed(m, t_stream(m->sc, text, m->g->tree.v, m->g->tree.n));
 }
 
-static void edit(maker *m, const char *from, const char *to, finding_id id, const char *where, const char *what)
+static void edit(maker *m, const char *from, const char *to, finding_id id, const char *where,
+                 const char *what)
 {
-    give(m, with_manifest(m, t_replaced(m->sc, m->g->text, from, to)), id, "manifest.json", where, "%s", what);
+    give(m, with_manifest(m, t_replaced(m->sc, m->g->text, from, to)), id, "manifest.json", where, "%s",
+         what);
 }
 
 /* --- Texts that are not JSON by our rules, whatever the document: {…} becomes one of these. --- */
@@ -60,12 +63,9 @@ static const struct {
 
 static const struct {
     const char *before, *behind, *what;
-} around[] = {{"\xef\xbb\xbf", "", "a byte order mark"},
-              {"\xff\xfe", "", "a byte order mark of UTF-16"},
-              {"", "gobbledy", "text behind the value"},
-              {"", "{}", "a second value"},
-              {"", "]", "a bracket behind the value"},
-              {"[", "", "a bracket before the value"},
+} around[] = {{"\xef\xbb\xbf", "", "a byte order mark"}, {"\xff\xfe", "", "a byte order mark of UTF-16"},
+              {"", "gobbledy", "text behind the value"}, {"", "{}", "a second value"},
+              {"", "]", "a bracket behind the value"},   {"[", "", "a bracket before the value"},
               {"\f", "", "a form feed before the value"}};
 
 static span inserted(maker *m, span text, const char *s, size_t n)
@@ -94,11 +94,14 @@ static span nested(maker *m, span text, unsigned depth)
 static void faults_of_json(maker *m, const char *path, span text, span (*put)(maker *, const char *, span))
 {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        give(m, put(m, path, inserted(m, text, texts[i].insert, texts[i].n)), texts[i].id, path, NULL, "%s in %s", texts[i].what, path);
+        give(m, put(m, path, inserted(m, text, texts[i].insert, texts[i].n)), texts[i].id, path, NULL,
+             "%s in %s", texts[i].what, path);
     for (size_t i = 0; i < sizeof around / sizeof *around; i++)
-        give(m, put(m, path, wrapped(m, text, around[i].before, around[i].behind)), FIND_JSON_SYNTAX, path, "byte *", "%s in %s", around[i].what, path);
+        give(m, put(m, path, wrapped(m, text, around[i].before, around[i].behind)), FIND_JSON_SYNTAX, path,
+             "byte *", "%s in %s", around[i].what, path);
     give(m, put(m, path, nested(m, text, 65)), FIND_JSON_DEPTH, path, "byte *", "65 brackets in %s", path);
-    give(m, put(m, path, nested(m, text, 100000)), FIND_JSON_DEPTH, path, "byte *", "100,000 brackets in %s", path);
+    give(m, put(m, path, nested(m, text, 100000)), FIND_JSON_DEPTH, path, "byte *", "100,000 brackets in %s",
+         path);
     give(m, put(m, path, span_of(text.p, text.n / 2)), FIND_JSON_SYNTAX, path, "byte *", "half of %s", path);
     give(m, put(m, path, span_of(NULL, 0)), FIND_JSON_SYNTAX, path, "byte 0", "an empty %s", path);
     give(m, put(m, path, span_str("[]")), FIND_JSON_TYPE, path, "", "an array as %s", path);
@@ -120,16 +123,21 @@ static const char *first_path(maker *m)
 
 static void paths(maker *m)
 {
-    static const char *const bad[] = {"/etc/passwd",      "../x",         "a/../b",     "./a",      "a/./b",   "a//b",     "a/",       "",
-                                      "a\\\\b",           "a b",          "a\\tb",      "a\\u202eb", "\\u00e9", "C:x",      "a*",       "~root",
-                                      "..",               ".",            "a/..",       "-/../x",   "a\\nb",   "a\\u007f", "evid%2e",  "caf\\u0065\\u0301"};
+    static const char *const bad[] = {
+        "/etc/passwd", "../x", "a/../b", "./a",       "a/./b",   "a//b",     "a/",      "",
+        "a\\\\b",      "a b",  "a\\tb",  "a\\u202eb", "\\u00e9", "C:x",      "a*",      "~root",
+        "..",          ".",    "a/..",   "-/../x",    "a\\nb",   "a\\u007f", "evid%2e", "caf\\u0065\\u0301"};
     const char *quoted = scratch_printf(m->sc, "\"path\": \"%s\"", first_path(m));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        edit(m, quoted, scratch_printf(m->sc, "\"path\": \"%s\"", bad[i]), FIND_MANIFEST_PATH, "/files/0", scratch_printf(m->sc, "the path \"%s\"", bad[i]));
-    edit(m, quoted, scratch_printf(m->sc, "\"path\": \"evidence/%0100d\"", 0), FIND_MANIFEST_PATH, "/files/0", "a path of 109 bytes");
+        edit(m, quoted, scratch_printf(m->sc, "\"path\": \"%s\"", bad[i]), FIND_MANIFEST_PATH, "/files/0",
+             scratch_printf(m->sc, "the path \"%s\"", bad[i]));
+    edit(m, quoted, scratch_printf(m->sc, "\"path\": \"evidence/%0100d\"", 0), FIND_MANIFEST_PATH, "/files/0",
+         "a path of 109 bytes");
     edit(m, quoted, "\"path\": \"manifest.json\"", FIND_MANIFEST_PATH, "/files/0", "manifest.json listed");
-    edit(m, quoted, "\"path\": \"README.md\"", FIND_MANIFEST_PATH, "/files/0", "a place that a bundle does not have");
-    edit(m, quoted, "\"path\": \"zzz\"", FIND_MANIFEST_PATH, "/files/0", "another place that a bundle does not have");
+    edit(m, quoted, "\"path\": \"README.md\"", FIND_MANIFEST_PATH, "/files/0",
+         "a place that a bundle does not have");
+    edit(m, quoted, "\"path\": \"zzz\"", FIND_MANIFEST_PATH, "/files/0",
+         "another place that a bundle does not have");
     edit(m, quoted, "\"path\": 7", FIND_JSON_TYPE, "/files/0/path", "a number as a path");
 }
 
@@ -142,32 +150,51 @@ static void entries(maker *m)
     static const struct {
         finding_id id;
         const char *to, *where;
-    } sizes[] = {{FIND_JSON_NUMBER, "-1", "/files/0/bytes"},        {FIND_JSON_NUMBER, "1.0", "/files/0/bytes"},
-                 {FIND_JSON_NUMBER, "1e3", "/files/0/bytes"},       {FIND_JSON_NUMBER, "-0", "/files/0/bytes"},
-                 {FIND_JSON_NUMBER, "9007199254740992", "/files/0/bytes"}, {FIND_JSON_NUMBER, "1e400", "/files/0/bytes"},
-                 {FIND_JSON_NUMBER, "18446744073709551616", "/files/0/bytes"}, {FIND_JSON_TYPE, "\"7\"", "/files/0/bytes"},
-                 {FIND_JSON_TYPE, "null", "/files/0/bytes"},        {FIND_JSON_TYPE, "true", "/files/0/bytes"},
-                 {FIND_MANIFEST_LIMIT, "8589934592", "/files/0"},   {FIND_MANIFEST_LIMIT, "9007199254740991", "/files/0"},
+    } sizes[] = {{FIND_JSON_NUMBER, "-1", "/files/0/bytes"},
+                 {FIND_JSON_NUMBER, "1.0", "/files/0/bytes"},
+                 {FIND_JSON_NUMBER, "1e3", "/files/0/bytes"},
+                 {FIND_JSON_NUMBER, "-0", "/files/0/bytes"},
+                 {FIND_JSON_NUMBER, "9007199254740992", "/files/0/bytes"},
+                 {FIND_JSON_NUMBER, "1e400", "/files/0/bytes"},
+                 {FIND_JSON_NUMBER, "18446744073709551616", "/files/0/bytes"},
+                 {FIND_JSON_TYPE, "\"7\"", "/files/0/bytes"},
+                 {FIND_JSON_TYPE, "null", "/files/0/bytes"},
+                 {FIND_JSON_TYPE, "true", "/files/0/bytes"},
+                 {FIND_MANIFEST_LIMIT, "8589934592", "/files/0"},
+                 {FIND_MANIFEST_LIMIT, "9007199254740991", "/files/0"},
                  {FIND_FILE_SIZE, "1", ""}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        span text = t_replaced(m->sc, m->g->text, bytes, scratch_printf(m->sc, "\"bytes\": %s,", sizes[i].to));
-        give(m, with_manifest(m, text), sizes[i].id, sizes[i].id == FIND_FILE_SIZE ? f->path : "manifest.json", sizes[i].where, "%s bytes", sizes[i].to);
+        span text =
+            t_replaced(m->sc, m->g->text, bytes, scratch_printf(m->sc, "\"bytes\": %s,", sizes[i].to));
+        give(m, with_manifest(m, text), sizes[i].id,
+             sizes[i].id == FIND_FILE_SIZE ? f->path : "manifest.json", sizes[i].where, "%s bytes",
+             sizes[i].to);
     }
-    static const char *const digests[] = {"", "00", "0", "BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD",
-                                          "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015",
-                                          "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad0",
-                                          "ga7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"};
+    static const char *const digests[] = {
+        "",
+        "00",
+        "0",
+        "BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD",
+        "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015",
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad0",
+        "ga7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"};
     for (size_t i = 0; i < sizeof digests / sizeof *digests; i++)
-        edit(m, hex, digests[i], FIND_JSON_VALUE, "/files/0/sha256", scratch_printf(m->sc, "the digest \"%s\"", digests[i]));
-    give(m, with_manifest(m, t_replaced(m->sc, m->g->text, hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")), FIND_FILE_DIGEST,
-         f->path, "", "another digest");
+        edit(m, hex, digests[i], FIND_JSON_VALUE, "/files/0/sha256",
+             scratch_printf(m->sc, "the digest \"%s\"", digests[i]));
+    give(m,
+         with_manifest(m, t_replaced(m->sc, m->g->text, hex,
+                                     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")),
+         FIND_FILE_DIGEST, f->path, "", "another digest");
     static const char *const roles[] = {"code", "", "Capture", "manifest"};
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        edit(m, "\"role\": \"capture\"", scratch_printf(m->sc, "\"role\": \"%s\"", roles[i]), FIND_JSON_VALUE, "/files/0/role",
-             scratch_printf(m->sc, "the role \"%s\"", roles[i]));
-    edit(m, "\"role\": \"capture\"", "\"role\": \"plan\"", FIND_MANIFEST_INVALID, "/files/0", "the role of another place");
-    edit(m, "\"role\": \"capture\"", "\"role\": \"capture\", \"mode\": 420", FIND_JSON_UNKNOWN_KEY, "/files/0/mode", "a mode");
-    edit(m, "\"role\": \"capture\"", "\"role\": \"capture\", \"link\": \"/etc\"", FIND_JSON_UNKNOWN_KEY, "/files/0/link", "a link");
+        edit(m, "\"role\": \"capture\"", scratch_printf(m->sc, "\"role\": \"%s\"", roles[i]), FIND_JSON_VALUE,
+             "/files/0/role", scratch_printf(m->sc, "the role \"%s\"", roles[i]));
+    edit(m, "\"role\": \"capture\"", "\"role\": \"plan\"", FIND_MANIFEST_INVALID, "/files/0",
+         "the role of another place");
+    edit(m, "\"role\": \"capture\"", "\"role\": \"capture\", \"mode\": 420", FIND_JSON_UNKNOWN_KEY,
+         "/files/0/mode", "a mode");
+    edit(m, "\"role\": \"capture\"", "\"role\": \"capture\", \"link\": \"/etc\"", FIND_JSON_UNKNOWN_KEY,
+         "/files/0/link", "a link");
 }
 
 /* Two entries more that do not fit in one tree, or not behind each other. */
@@ -192,10 +219,11 @@ static void trees(maker *m)
         at++;
     const char *next = scratch_printf(m->sc, "    {\n      \"path\": \"%s\"", m->g->tree.v[at].path);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        const char *two = scratch_printf(m->sc,
-                                         "    {\"path\": \"%s\", \"bytes\": 0, \"sha256\": \"%s\", \"role\": \"evidence\"},\n"
-                                         "    {\"path\": \"%s\", \"bytes\": 0, \"sha256\": \"%s\", \"role\": \"evidence\"},\n%s",
-                                         pairs[i].a, hex, pairs[i].b, hex, next);
+        const char *two = scratch_printf(
+            m->sc,
+            "    {\"path\": \"%s\", \"bytes\": 0, \"sha256\": \"%s\", \"role\": \"evidence\"},\n"
+            "    {\"path\": \"%s\", \"bytes\": 0, \"sha256\": \"%s\", \"role\": \"evidence\"},\n%s",
+            pairs[i].a, hex, pairs[i].b, hex, next);
         edit(m, next, two, pairs[i].id, NULL, pairs[i].what);
     }
     static const struct {
@@ -208,8 +236,10 @@ static void trees(maker *m)
         {FIND_MANIFEST_INVALID, "{\"path\": \"contract.json\", \"reason\": \"r\"}", "/omitted/0"},
         {FIND_MANIFEST_PATH, "{\"path\": \"manifest.json\", \"reason\": \"r\"}", "/omitted/0"},
         {FIND_MANIFEST_PATH, "{\"path\": \"../x\", \"reason\": \"r\"}", "/omitted/0"},
-        {FIND_MANIFEST_ORDER, "{\"path\": \"b\", \"reason\": \"r\"}, {\"path\": \"a\", \"reason\": \"r\"}", "/omitted/1"},
-        {FIND_MANIFEST_DUPLICATE, "{\"path\": \"a\", \"reason\": \"r\"}, {\"path\": \"a\", \"reason\": \"r\"}", "/omitted/1"},
+        {FIND_MANIFEST_ORDER, "{\"path\": \"b\", \"reason\": \"r\"}, {\"path\": \"a\", \"reason\": \"r\"}",
+         "/omitted/1"},
+        {FIND_MANIFEST_DUPLICATE,
+         "{\"path\": \"a\", \"reason\": \"r\"}, {\"path\": \"a\", \"reason\": \"r\"}", "/omitted/1"},
         {FIND_JSON_TYPE, "{\"path\": \"a\", \"reason\": 1}", "/omitted/0/reason"},
         {FIND_JSON_TYPE, "3", "/omitted/0"},
         {FIND_JSON_UNKNOWN_KEY, "{\"path\": \"a\", \"reason\": \"r\", \"url\": \"http\"}", "/omitted/0/url"},
@@ -217,8 +247,8 @@ static void trees(maker *m)
         {FIND_JSON_VALUE, "{\"path\": \"a\", \"reason\": \"r\", \"sha256\": \"x\"}", "/omitted/0/sha256"},
     };
     for (size_t i = 0; i < sizeof omissions / sizeof *omissions; i++)
-        edit(m, "\"omitted\": []", scratch_printf(m->sc, "\"omitted\": [%s]", omissions[i].omitted), omissions[i].id, omissions[i].where,
-             scratch_printf(m->sc, "omitted: %s", omissions[i].omitted));
+        edit(m, "\"omitted\": []", scratch_printf(m->sc, "\"omitted\": [%s]", omissions[i].omitted),
+             omissions[i].id, omissions[i].where, scratch_printf(m->sc, "omitted: %s", omissions[i].omitted));
 }
 
 /* The manifest says fewer or more files than there are. */
@@ -231,14 +261,16 @@ static void closed_world(maker *m)
         const char *path = entry_path(m->g, i);
         t_drop(&t, path);
         t_manifest(m->sc, t.name, t.v, t.n, &text);
-        give(m, with_manifest(m, text), FIND_FILE_EXTRA, path, "stream byte *", "a file that the manifest does not list");
+        give(m, with_manifest(m, text), FIND_FILE_EXTRA, path, "stream byte *",
+             "a file that the manifest does not list");
     }
     for (size_t i = 1; i <= m->g->tree.n; i += 3) {
         t_tree t = m->g->tree;
         t.sc = m->sc;
         const char *path = entry_path(m->g, i);
         t_drop(&t, path);
-        give(m, framed(m, t_stream(m->sc, m->g->text, t.v, t.n)), FIND_FILE_MISSING, path, "", "a listed file that is not there");
+        give(m, framed(m, t_stream(m->sc, m->g->text, t.v, t.n)), FIND_FILE_MISSING, path, "",
+             "a listed file that is not there");
     }
 }
 
@@ -247,15 +279,21 @@ void hostile_manifests(maker *m)
     faults_of_json(m, "manifest.json", m->g->text, put_manifest);
     static const char *const keys[] = {"\"format\"", "\"name\"", "\"files\"", "\"omitted\""};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        edit(m, keys[i], scratch_printf(m->sc, "\"x%s", keys[i] + 1), FIND_JSON_MISSING_KEY, "", scratch_printf(m->sc, "without %s", keys[i]));
-    static const char *const formats[] = {"replay-bundle/1", "replay-bundle/00", "Replay-bundle/0", "replay-bundle/0 ", ""};
+        edit(m, keys[i], scratch_printf(m->sc, "\"x%s", keys[i] + 1), FIND_JSON_MISSING_KEY, "",
+             scratch_printf(m->sc, "without %s", keys[i]));
+    static const char *const formats[] = {"replay-bundle/1", "replay-bundle/00", "Replay-bundle/0",
+                                          "replay-bundle/0 ", ""};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        edit(m, "replay-bundle/0", formats[i], FIND_JSON_VALUE, "/format", scratch_printf(m->sc, "the format \"%s\"", formats[i]));
+        edit(m, "replay-bundle/0", formats[i], FIND_JSON_VALUE, "/format",
+             scratch_printf(m->sc, "the format \"%s\"", formats[i]));
     const char *name = scratch_printf(m->sc, "\"name\": \"%s\"", m->g->tree.name);
-    static const char *const names[] = {"", ".hidden", "-rf", "a/b", "a b", "\\u001b[31m", "\\u202e", "..", "_x"};
+    static const char *const names[] = {"",        ".hidden", "-rf", "a/b", "a b", "\\u001b[31m",
+                                        "\\u202e", "..",      "_x"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        edit(m, name, scratch_printf(m->sc, "\"name\": \"%s\"", names[i]), FIND_MANIFEST_INVALID, "/name", scratch_printf(m->sc, "the name \"%s\"", names[i]));
-    edit(m, name, scratch_printf(m->sc, "\"name\": \"%065d\"", 0), FIND_MANIFEST_INVALID, "/name", "a name of 65 bytes");
+        edit(m, name, scratch_printf(m->sc, "\"name\": \"%s\"", names[i]), FIND_MANIFEST_INVALID, "/name",
+             scratch_printf(m->sc, "the name \"%s\"", names[i]));
+    edit(m, name, scratch_printf(m->sc, "\"name\": \"%065d\"", 0), FIND_MANIFEST_INVALID, "/name",
+         "a name of 65 bytes");
     paths(m);
     entries(m);
     trees(m);
@@ -278,7 +316,8 @@ static span with_document(maker *m, const char *path, span bytes)
 
 void hostile_documents(maker *m)
 {
-    static const char *const files[] = {"plan/plan.json", "plan/arena.json", "plan/resolved_calls.json", "capture.json", "reference.json", "contract.json",
+    static const char *const files[] = {"plan/plan.json",      "plan/arena.json", "plan/resolved_calls.json",
+                                        "capture.json",        "reference.json",  "contract.json",
                                         "fixtures/random.json"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (!t_has_file(&m->g->tree, files[i]))
@@ -312,7 +351,8 @@ static void fixture(maker *m, span bytes, const char *what)
     m->out(m->ctx, &x, with_document(m, path, bytes));
 }
 
-#define T(name, type, shape, from, to) "\"" name "\":{\"dtype\":\"" type "\",\"shape\":[" shape "],\"data_offsets\":[" from "," to "]}"
+#define T(name, type, shape, from, to)                                                                       \
+    "\"" name "\":{\"dtype\":\"" type "\",\"shape\":[" shape "],\"data_offsets\":[" from "," to "]}"
 
 void hostile_fixtures(maker *m)
 {
@@ -322,7 +362,8 @@ void hostile_fixtures(maker *m)
         const char *what;
     } cases[] = {
         {"{" T("x", "F32", "2", "0", "8") "," T("y", "F32", "2", "4", "12") "}", 12, "tensors that overlap"},
-        {"{" T("x", "F32", "2", "0", "8") "," T("y", "F32", "2", "0", "8") "}", 8, "two tensors of the same bytes"},
+        {"{" T("x", "F32", "2", "0", "8") "," T("y", "F32", "2", "0", "8") "}", 8,
+         "two tensors of the same bytes"},
         {"{" T("x", "F32", "1", "0", "4") "," T("y", "F32", "1", "8", "12") "}", 12, "bytes between tensors"},
         {"{" T("x", "F32", "1", "4", "8") "}", 8, "bytes before the first tensor"},
         {"{" T("x", "F32", "1", "0", "4") "}", 8, "bytes behind the last tensor"},

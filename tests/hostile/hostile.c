@@ -1,7 +1,8 @@
 /* Makes the corpus of broken bundles, and checks that each is refused by the finding that names its fault.
  *
- *   hostile [--sample]      check all, or the fixed sample; REPLAY_FULL=1 asks for all and for every pair of entries swapped
- *   hostile --write DIR     write them as DIR/NNNN-FINDING.tar.zst, and DIR/expected.tsv: name, finding, file, place, what
+ *   hostile [--sample]      check all, or the fixed sample; REPLAY_FULL=1 asks for all and for every pair of
+ * entries swapped hostile --write DIR     write them as DIR/NNNN-FINDING.tar.zst, and DIR/expected.tsv: name,
+ * finding, file, place, what
  *
  * Nothing broken is kept in the repository: what is made is the same each time. */
 #include "tests/hostile/hostile.h"
@@ -34,7 +35,8 @@ static bool fits(const expected *x, finding_id id, const char *file, const char 
 static void complain(corpus *c, const expected *x, const char *found)
 {
     c->bad++;
-    printf("FAIL %s: %s: expected file %s at %s, found %s\n", finding_name(x->id), x->what, x->file ? x->file : "any", x->where ? x->where : "any", found);
+    printf("FAIL %s: %s: expected file %s at %s, found %s\n", finding_name(x->id), x->what,
+           x->file ? x->file : "any", x->where ? x->where : "any", found);
 }
 
 static void judge(corpus *c, const expected *x, const char *path)
@@ -47,7 +49,10 @@ static void judge(corpus *c, const expected *x, const char *path)
     verify_options opt = {.quick = !x->full};
     if (store_open(&e, &st, path)) {
         if (e.code != RP_INVALID || !fits(x, e.id, e.file, e.where))
-            complain(c, x, scratch_printf(sc, "%s %s %s: %s", e.code == RP_INVALID ? finding_name(e.id) : "an error", e.file, e.where, e.msg));
+            complain(c, x,
+                     scratch_printf(sc, "%s %s %s: %s",
+                                    e.code == RP_INVALID ? finding_name(e.id) : "an error", e.file, e.where,
+                                    e.msg));
     } else if (verify_bundle(&e, &v, r, st, &opt)) {
         complain(c, x, scratch_printf(sc, "an error: %s", e.msg));
     } else {
@@ -73,7 +78,8 @@ static void take(void *ctx, const expected *x, span archive)
         snprintf(name, sizeof name, "%04zu-%s.tar.zst", i, finding_name(x->id));
         scratch *sc = scratch_new(0);
         t_write(sc, c->dir, name, archive);
-        fprintf(c->list, "%s\t%s\t%s\t%s\t%s\n", name, finding_name(x->id), x->file ? x->file : "*", x->where ? x->where : "*", x->what);
+        fprintf(c->list, "%s\t%s\t%s\t%s\t%s\n", name, finding_name(x->id), x->file ? x->file : "*",
+                x->where ? x->where : "*", x->what);
         scratch_free(sc);
         return;
     }
@@ -137,7 +143,9 @@ static bool same_tree(const ground *g, scratch *sc, const char *dir)
         return false;
     for (size_t i = 0; i < n; i++) {
         const char *full = file_join(sc, dir, paths[i]);
-        span want = strcmp(paths[i], MANIFEST_PATH) ? t_has_file(&g->tree, paths[i]) ? t_bytes(&g->tree, paths[i]) : span_of("?", 1) : g->text;
+        span want = strcmp(paths[i], MANIFEST_PATH)
+                        ? t_has_file(&g->tree, paths[i]) ? t_bytes(&g->tree, paths[i]) : span_of("?", 1)
+                        : g->text;
         if (!t_equal(t_slurp(sc, full), want))
             return false;
     }
@@ -248,6 +256,7 @@ int main(int argc, char **argv)
     if (c.dir)
         printf("%zu bundles under %zu findings\n", c.n, ids);
     else
-        printf("hostile: %zu of %zu bundles under %zu findings checked, %zu wrong\n", c.checked, c.n, ids, c.bad);
+        printf("hostile: %zu of %zu bundles under %zu findings checked, %zu wrong\n", c.checked, c.n, ids,
+               c.bad);
     return c.bad ? 1 : 0;
 }

@@ -1,4 +1,5 @@
-/* Bundles with one fault each, made from the small workload. Every case says which finding must name it, and where. */
+/* Bundles with one fault each, made from the small workload. Every case says which finding must name it, and
+ * where. */
 #ifndef TESTS_HOSTILE_H
 #define TESTS_HOSTILE_H
 
@@ -11,8 +12,8 @@ typedef struct {
     span text, stream;
 } ground;
 
-/* One broken bundle, handed to whoever asked for it. `file` and `where` NULL: any; where ending in '*': a beginning. full: with
- * the checks that --quick leaves out. */
+/* One broken bundle, handed to whoever asked for it. `file` and `where` NULL: any; where ending in '*': a
+ * beginning. full: with the checks that --quick leaves out. */
 typedef struct {
     finding_id id;
     const char *what, *file, *where;

@@ -58,7 +58,8 @@ Test(recipe, worked_by_hand)
         (double[]){1, 1, 2, 1, 2.5, 2.5}, 6);
     /* Generated as [3,2], a row at a time, then stored as [2,3]. */
     expect_values(ONE("f16", "[2,3]",
-                      "\"transposed\":true,\"generator\":\"affine\",\"offset\":0,\"steps\":[10,1],\"modulus\":100,\"base\":0,"
+                      "\"transposed\":true,\"generator\":\"affine\",\"offset\":0,\"steps\":[10,1],"
+                      "\"modulus\":100,\"base\":0,"
                       "\"times\":1,\"shift\":0"),
                   (double[]){0, 10, 20, 1, 11, 21}, 6);
     /* One rounding, to even: 2049 and 2051 are halfway between values of F16; 65520 overflows. */

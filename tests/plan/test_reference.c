@@ -140,9 +140,9 @@ Test(reference, rounds_only_where_it_says)
     scratch_free(sc);
 }
 
-#define VARIANT_PROGRAM(m, n, k)                                                                             \
-    HEAD "{\"name\":\"x\",\"dtype\":\"f32\",\"shape\":[" m "," k                                             \
-         "]},{\"name\":\"w\",\"dtype\":\"f32\",\"shape\":[" n "," k "]}" NODES                               \
+#define VARIANT_PROGRAM(t, m, n, k)                                                                          \
+    HEAD "{\"name\":\"x\",\"dtype\":\"" t "\",\"shape\":[" m "," k "]},{\"name\":\"w\",\"dtype\":\"" t       \
+         "\",\"shape\":[" n "," k "]}" NODES                                                                 \
          "{\"id\":\"p\",\"op\":\"matmul\",\"a\":\"x\",\"b\":\"w\",\"transpose_b\":true}" OUTPUTS OUT(        \
              "p", "p", "f64") TAIL
 
@@ -150,42 +150,49 @@ Test(reference, k_ascends)
 {
     /* 2^53 + 1 + 1 stays 2^53; 1 + 1 + 2^53 does not. */
     scratch *sc = scratch_new(0);
-    reference *r = read_ok(sc, VARIANT_PROGRAM("2", "1", "3"));
+    reference *r = read_ok(sc, VARIANT_PROGRAM("f32", "2", "1", "3"));
     tensor in[] = {make(sc, "x", DT_F32, 2, 3, (double[]){0x1p53, 1, 1, 1, 1, 0x1p53}),
                    make(sc, "w", DT_F32, 1, 3, (double[]){1, 1, 1})};
     for (size_t v = 0; reference_variants[v]; v++)
         if (reference_use_variant(reference_variants[v]))
             expect_output(eval(sc, r, in, 2, 1), (double[]){0x1p53, 0x1p53 + 2}, 2);
+    cr_assert(reference_use_variant(NULL));
     scratch_free(sc);
 }
 
-Test(reference, variants_and_threads_change_no_bit)
+/* Odd sizes, and numbers of many magnitudes, so that every order gives other bits, and in FP64 a fused
+ * multiply-add does too. */
+static void variants_agree(dtype type, const char *program, bool fusing_matters)
 {
-    /* Odd sizes, and numbers of many magnitudes, so that every order gives other bits. */
     enum { M = 37, N = 29, K = 71 };
     scratch *sc = scratch_new(0);
-    reference *r = read_ok(sc, VARIANT_PROGRAM("37", "29", "71"));
+    reference *r = read_ok(sc, program);
     double *x = scratch_array(sc, M * K, sizeof *x), *w = scratch_array(sc, N * K, sizeof *w);
     srand(3);
     for (int i = 0; i < M * K; i++)
-        x[i] = ldexp(rand() - RAND_MAX / 2, rand() % 40 - 50);
+        x[i] = ldexp(rand() - RAND_MAX / 2 + 1. / (1 + rand() % 1000), rand() % 40 - 50);
     for (int i = 0; i < N * K; i++)
-        w[i] = ldexp(rand() - RAND_MAX / 2, rand() % 40 - 50);
-    tensor in[] = {make(sc, "x", DT_F32, M, K, x), make(sc, "w", DT_F32, N, K, w)};
-    double want[M * N], other = 0;
+        w[i] = ldexp(rand() - RAND_MAX / 2 + 1. / (1 + rand() % 1000), rand() % 40 - 50);
+    tensor in[] = {make(sc, "x", type, M, K, x), make(sc, "w", type, N, K, w)};
+    double want[M * N], other = 0, fused_differs = 0;
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
-            double forward = 0, backward = 0;
-            for (int k = 0; k < K; k++)
-                forward += dtype_load(DT_F32, in[0].data, (uint64_t)(i * K + k)) *
-                           dtype_load(DT_F32, in[1].data, (uint64_t)(j * K + k));
+            double forward = 0, backward = 0, fused = 0;
+            for (int k = 0; k < K; k++) {
+                double a = dtype_load(type, in[0].data, (uint64_t)(i * K + k));
+                double b = dtype_load(type, in[1].data, (uint64_t)(j * K + k));
+                forward += a * b;
+                fused = fma(a, b, fused);
+            }
             for (int k = K; k-- > 0;)
-                backward += dtype_load(DT_F32, in[0].data, (uint64_t)(i * K + k)) *
-                            dtype_load(DT_F32, in[1].data, (uint64_t)(j * K + k));
+                backward += dtype_load(type, in[0].data, (uint64_t)(i * K + k)) *
+                            dtype_load(type, in[1].data, (uint64_t)(j * K + k));
             want[i * N + j] = forward;
             other += forward != backward;
+            fused_differs += forward != fused;
         }
     cr_assert(other > M * N / 2, "the order must matter");
+    cr_assert_eq(fused_differs > M * N / 4, fusing_matters);
     int tried = 0;
     for (size_t v = 0; reference_variants[v]; v++) {
         if (!reference_use_variant(reference_variants[v]))
@@ -201,6 +208,12 @@ Test(reference, variants_and_threads_change_no_bit)
     scratch_free(sc);
 }
 
+Test(reference, variants_and_threads_change_no_bit)
+{
+    variants_agree(DT_F32, VARIANT_PROGRAM("f32", "37", "29", "71"), false);
+    variants_agree(DT_F64, VARIANT_PROGRAM("f64", "37", "29", "71"), true);
+}
+
 /* Overflow gives infinity, or the NaN of E4M3, and the largest finite value where the node says so. */
 Test(reference, saturates_where_it_says)
 {
@@ -214,8 +227,10 @@ Test(reference, saturates_where_it_says)
             rp_err e = {0};
             tensor *out;
             const char *json = scratch_printf(
-                sc, HEAD IN("x", "f32", "[2,2]") NODES "{\"id\":\"p\",\"op\":\"add\",\"a\":\"x\",\"b\":\"x\",\"round\":\"%s\"%s}" OUTPUTS
-                        OUT("y", "p", "f64") TAIL,
+                sc,
+                HEAD IN("x", "f32", "[2,2]") NODES
+                "{\"id\":\"p\",\"op\":\"add\",\"a\":\"x\",\"b\":\"x\",\"round\":\"%s\"%s}" OUTPUTS OUT(
+                    "y", "p", "f64") TAIL,
                 cases[i].round, saturate ? ",\"saturate\":true" : "");
             const tensor x = make(sc, "x", DT_F32, 2, 2, (double[]){1e6, -1e6, 0.5, -3});
             cr_assert_eq(reference_eval(&e, &out, sc, read_ok(sc, json), &x, 1, 1), RP_OK);
@@ -293,8 +308,8 @@ Test(reference, refuses)
          FIND_REFERENCE_INVALID, "/nodes/0"},
         {HEAD X22 "," IN("v", "f16", "[2]") NODES NODE("p", "add", "\"a\":\"x\",\"b\":\"v\"") OUTPUTS Y TAIL,
          FIND_REFERENCE_INVALID, "/nodes/0"},
-        {HEAD X22 NODES NODE("p", "relu", "\"a\":\"x\",\"saturate\":true") OUTPUTS Y TAIL, FIND_JSON_UNKNOWN_KEY,
-         "/nodes/0/saturate"},
+        {HEAD X22 NODES NODE("p", "relu", "\"a\":\"x\",\"saturate\":true") OUTPUTS Y TAIL,
+         FIND_JSON_UNKNOWN_KEY, "/nodes/0/saturate"},
         {HEAD X22 NODES NODE("p", "relu", "\"a\":\"x\",\"round\":\"f8\"") OUTPUTS Y TAIL, FIND_JSON_VALUE,
          "/nodes/0/round"},
         {HEAD X22 NODES NODE("p", "relu", "\"a\":\"x\"") OUTPUTS OUT("y", "q", "f16") TAIL,

@@ -45,7 +45,7 @@ static void make(one *o, lt_spec s)
     o->operands[0].buffer = A;
     o->operands[1].buffer = B;
     if (s.form == LT_FORM_ACCUMULATE || s.form == LT_FORM_ACCUMULATE_BIAS)
-        o->operands[n++].buffer = C;
+        o->operands[n++] = (plan_slot){.port = "c", .buffer = C, .layout = layout2(s.m, s.n, LAYOUT_LEFT_MAJOR)};
     if (s.form == LT_FORM_BIAS || s.form == LT_FORM_ACCUMULATE_BIAS)
         o->operands[n++].buffer = BIAS;
     o->node = (plan_node){.op = NODE_MATMUL,
@@ -411,6 +411,11 @@ static void reach_c(one *o)
     accumulate(o);
     buffer(o, C, "c", DT_F32, 11);
 }
+static void c_by_rows(one *o)
+{
+    accumulate(o);
+    o->operands[2].layout = layout2(4, 3, LAYOUT_RIGHT_MAJOR);
+}
 static void reach_d(one *o)
 {
     o->buffers[D].bytes--;
@@ -461,6 +466,7 @@ static const struct {
     {reach_a, "a short of an element", {RULE_REACH, RULE_COUNT}, "/nodes/0/spec"},
     {reach_b, "a pitch that b has no room for", {RULE_REACH, RULE_COUNT}, "/nodes/0/spec"},
     {reach_c, "c short of an element", {RULE_REACH, RULE_COUNT}, "/nodes/0/spec"},
+    {c_by_rows, "c by rows under a d by columns", {RULE_C_LAYOUT, RULE_COUNT}, "/nodes/0/operands/2/layout"},
     {reach_d, "d short of a byte", {RULE_REACH, RULE_REACH, RULE_COUNT}, "/nodes/0/spec"}, /* and c */
     {reach_wraps, "a reach beyond 64 bits", {RULE_REACH, RULE_COUNT}, "/nodes/0/spec"},
     {bias_short, "a bias short of an element", {RULE_BIAS_LENGTH, RULE_COUNT}, "/nodes/0/spec"},

@@ -1,7 +1,7 @@
 /* Wrong implementations of the workloads against their fixtures: each must fail exactly the fixtures listed
- * for it, and every right one must pass all. The small sizes run whole; the full one of weight_view in sixteen
- * rows spread over the batch, or whole with REPLAY_FULL=1, and then the others' too. REPLAY_TABLE=1 prints the
- * tables of docs/fixtures.md. */
+ * for it, and every right one must pass all. The small sizes run whole; the full one of weight_view in
+ * sixteen rows spread over the batch, or whole with REPLAY_FULL=1, and then the others' too. REPLAY_TABLE=1
+ * prints the tables of docs/fixtures.md. */
 #include "artifacts/base/file.h"
 #include "plan/reference.h"
 #include "verify/contract.h"
@@ -11,9 +11,14 @@
 
 enum { N_FIXTURES = 8, LANES = 4, MAX_OUTPUTS = 2 };
 
-static const char *const fixtures[N_FIXTURES] = {
-    "integers",           "random", "held_out", "cancellation", "product_accumulation", "magnitude",
-    "projection_rounding", "operand_rounding"};
+static const char *const fixtures[N_FIXTURES] = {"integers",
+                                                 "random",
+                                                 "held_out",
+                                                 "cancellation",
+                                                 "product_accumulation",
+                                                 "magnitude",
+                                                 "projection_rounding",
+                                                 "operand_rounding"};
 
 /* A set of fixtures, one letter each in their order. */
 static const char letters[] = "irhcpmoq";
@@ -180,12 +185,13 @@ static lanes *pack(const implementation *im, const tensor *w, bool by_column, ui
     cr_assert(out);
     for (uint64_t f = 0; f < n; f++)
         for (uint64_t i = 0; i < k; i++)
-            out[f / LANES * k + i][f % LANES] =
-                (float)as_input(im->inputs, false, dtype_load(DT_F16, w->data, by_column ? f * k + i : i * n + f));
+            out[f / LANES * k + i][f % LANES] = (float)as_input(
+                im->inputs, false, dtype_load(DT_F16, w->data, by_column ? f * k + i : i * n + f));
     return out;
 }
 
-static void product(const implementation *im, float *out, const float *x, const lanes *w, uint64_t k, uint64_t n)
+static void product(const implementation *im, float *out, const float *x, const lanes *w, uint64_t k,
+                    uint64_t n)
 {
     for (uint64_t f = 0; f < n; f += LANES) {
         lanes p = project(im, x, w + f / LANES * k, k);
@@ -202,8 +208,8 @@ static float scaled_input(const implementation *im, double x, double scale)
 }
 
 /* The rounded result(s) of one element from its projection(s). */
-static void element(const implementation *im, const data *d, uint64_t b, uint64_t f, double p, double q, double scale,
-                    uint16_t out[MAX_OUTPUTS])
+static void element(const implementation *im, const data *d, uint64_t b, uint64_t f, double p, double q,
+                    double scale, uint16_t out[MAX_OUTPUTS])
 {
     double addend = 0;
     if (d->in[ADDEND]) {
@@ -227,7 +233,8 @@ static void element(const implementation *im, const data *d, uint64_t b, uint64_
     }
 }
 
-/* Rows first, first + step, … of the outputs into y, one after the other, and of the expected ones into want. */
+/* Rows first, first + step, … of the outputs into y, one after the other, and of the expected ones into want.
+ */
 static void run(const implementation *im, const data *d, uint64_t step, uint16_t *y, uint16_t *want)
 {
     uint64_t rows = (d->m + step - 1) / step, first = d->hidden ? d->hidden : d->n, row = 0;
@@ -285,8 +292,9 @@ static data load_fixture(scratch *sc, const char *base, const char *folder, cons
     tensor *in;
     data d = {.base = base};
     size_t n;
-    cr_assert_eq(recipe_read(&e, &rc, sc, fixture, load(sc, folder, scratch_printf(sc, "fixtures/%s.json", fixture))), RP_OK,
-                 "%s %s: %s", folder, fixture, e.msg);
+    cr_assert_eq(
+        recipe_read(&e, &rc, sc, fixture, load(sc, folder, scratch_printf(sc, "fixtures/%s.json", fixture))),
+        RP_OK, "%s %s: %s", folder, fixture, e.msg);
     cr_assert_eq(recipe_generate(&e, &in, &n, sc, rc), RP_OK);
     cr_assert_eq(reference_read(&e, &ref, sc, "reference.json", load(sc, folder, "reference.json")), RP_OK);
     cr_assert_eq(reference_eval(&e, &d.out, sc, ref, in, n, 0), RP_OK);
@@ -308,7 +316,8 @@ static contract *load_contract(scratch *sc, const char *folder)
 {
     rp_err e = {0};
     contract *c;
-    cr_assert_eq(contract_read(&e, &c, sc, "contract.json", load(sc, folder, "contract.json")), RP_OK, "%s: %s", folder, e.msg);
+    cr_assert_eq(contract_read(&e, &c, sc, "contract.json", load(sc, folder, "contract.json")), RP_OK,
+                 "%s: %s", folder, e.msg);
     return c;
 }
 
@@ -342,14 +351,15 @@ static void print_row(const char *name, const numeric_verdict *v, const contract
         if (v[f].passed)
             printf("| %.2f ", v[f].max_scaled_error);
         else
-            printf("| **%.3g** (%.3g%%) ", v[f].max_scaled_error, 100 * (double)v[f].failing / (double)v[f].elements);
+            printf("| **%.3g** (%.3g%%) ", v[f].max_scaled_error,
+                   100 * (double)v[f].failing / (double)v[f].elements);
     }
     printf("|\n");
 }
 
 /* Each implementation against every fixture that applies: failed[i] says which it fails. */
-static void try_all(const char *base, const char *folder, const implementation *const *im, size_t n, uint64_t step,
-                    char (*failed)[N_FIXTURES + 1])
+static void try_all(const char *base, const char *folder, const implementation *const *im, size_t n,
+                    uint64_t step, char (*failed)[N_FIXTURES + 1])
 {
     scratch *sc = scratch_new(0);
     contract *c = load_contract(sc, folder);
@@ -399,8 +409,15 @@ Test(discriminate, full)
 
 /* --- The other nine. --- */
 
-static const char *const others[] = {"gemm", "bias", "input_scale", "output_scale", "projection_chain", "projection_join",
-                                     "public_projection", "relu", "residual"};
+static const char *const others[] = {"gemm",
+                                     "bias",
+                                     "input_scale",
+                                     "output_scale",
+                                     "projection_chain",
+                                     "projection_join",
+                                     "public_projection",
+                                     "relu",
+                                     "residual"};
 enum { N_OTHERS = sizeof others / sizeof *others };
 
 /* What every workload shares, with the fixtures that each fails, in the order of `others`. */
@@ -408,21 +425,26 @@ static const struct {
     implementation im;
     const char *failed[N_OTHERS];
 } shared[] = {
-#define SAME(s) {s, s, s, s, s, s, s, s, s}
+#define SAME(s)                                                                                              \
+    {                                                                                                        \
+        s, s, s, s, s, s, s, s, s                                                                            \
+    }
     {{.name = "right: FP32, k ascending"}, SAME("")},
     {{"right: FP32, k descending", .descending = true}, SAME("")},
     {{"right: FP32, eight accumulators", .splits = 8, .interleaved = true}, SAME("")},
     {{"right: FP32, split-K 4", .splits = 4}, SAME("")},
     {{"products rounded to F16", .products_f16 = true}, SAME("p")},
     /* The join has no bound on what is added: two roundings that fall the other way can meet. */
-    {{"split-K 2, partial sums in F16", .splits = 2, .partials_f16 = true}, {"c", "c", "c", "c", "c", "rhc", "c", "c", "c"}},
+    {{"split-K 2, partial sums in F16", .splits = 2, .partials_f16 = true},
+     {"c", "c", "c", "c", "c", "rhc", "c", "c", "c"}},
     {{"subnormal inputs flushed to zero", .inputs = FLUSH_BOTH}, SAME("m")},
     /* gemm.small is one column, which is its own transpose. */
     {{"output transposed", .place = TRANSPOSED},
      {"", "irhcpmo", "irhcpmq", "irhcpm", "irhcpmo", "irhcpmo", "irhcpmo", "irhcpm", "irhcpmo"}},
     {{"last 8 of k left out", .dropped = 8},
      {"irhcpm", "irhcpmo", "irhcpmq", "irhcpm", "irhcpmo", "irhcpmo", "irhcpmo", "irhcpm", "irhcpmo"}},
-    {{"sum kept in F16", .running_f16 = true}, {"cp", "rhcpo", "rhcpq", "rhcp", "rhcpo", "rhcpo", "rhcpo", "rhcp", "rhcpo"}},
+    {{"sum kept in F16", .running_f16 = true},
+     {"cp", "rhcpo", "rhcpq", "rhcp", "rhcpo", "rhcpo", "rhcpo", "rhcp", "rhcpo"}},
     {{"inputs by way of BF16", .inputs = BY_BF16}, {"rh", "rh", "rhq", "rh", "rh", "rh", "rh", "rh", "rh"}},
     {{"projection cast towards zero", .cast = TOWARDS_ZERO}, {"", "o", "", "", "o", "ro", "o", "", "o"}},
 };

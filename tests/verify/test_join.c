@@ -1,6 +1,7 @@
-/* projection_join at the F16 rounding boundary: both projections summed in FP32, in several orders, rounded, added and judged by
- * the contract. What fails must be what docs/workloads.md explains: a projection whose rounding fell the other way, by one step, in an
- * element that the other projection nearly cancels. Sixteen rows of the full size; REPLAY_FULL=1 takes all, and pins the counts. */
+/* projection_join at the F16 rounding boundary: both projections summed in FP32, in several orders, rounded,
+ * added and judged by the contract. What fails must be what docs/workloads.md explains: a projection whose
+ * rounding fell the other way, by one step, in an element that the other projection nearly cancels. Sixteen
+ * rows of the full size; REPLAY_FULL=1 takes all, and pins the counts. */
 #include "artifacts/base/file.h"
 #include "plan/reference.h"
 #include "verify/contract.h"
@@ -20,15 +21,19 @@ typedef struct {
 } order;
 
 static const order orders[N_ORDERS] = {
-    {"k ascending", 1, false, false},        {"k descending", 1, true, false}, {"eight accumulators, interleaved", 8, false, false},
-    {"four runs of k (split-K)", 4, false, true}, {"48 runs of 16", 48, false, true},
+    {"k ascending", 1, false, false},
+    {"k descending", 1, true, false},
+    {"eight accumulators, interleaved", 8, false, false},
+    {"four runs of k (split-K)", 4, false, true},
+    {"48 runs of 16", 48, false, true},
 };
 
 static lanes sum(const order *o, const float *x, const lanes *w, uint64_t k)
 {
     lanes total = {0};
     for (uint64_t a = 0; a < o->accumulators; a++) {
-        uint64_t from = o->runs ? k * a / o->accumulators : a, to = o->runs ? k * (a + 1) / o->accumulators : k;
+        uint64_t from = o->runs ? k * a / o->accumulators : a,
+                 to = o->runs ? k * (a + 1) / o->accumulators : k;
         lanes part = {0};
         for (uint64_t i = from; i < to; i += o->runs ? 1 : o->accumulators) {
             uint64_t at = o->descending ? from + to - 1 - i : i;
@@ -50,24 +55,29 @@ static lanes *pack(const tensor *w)
     return out;
 }
 
-static const char program[] = "{\"format\":\"replay-reference/0\",\"inputs\":["
-                              "{\"name\":\"x\",\"dtype\":\"f16\",\"shape\":[1024,768]},{\"name\":\"w\",\"dtype\":\"f16\",\"shape\":[768,1024]},"
-                              "{\"name\":\"v\",\"dtype\":\"f16\",\"shape\":[768,1024]}],\"nodes\":["
-                              "{\"id\":\"p\",\"op\":\"matmul\",\"a\":\"x\",\"b\":\"w\",\"round\":\"f16\"},"
-                              "{\"id\":\"q\",\"op\":\"matmul\",\"a\":\"x\",\"b\":\"v\",\"round\":\"f16\"},"
-                              "{\"id\":\"s\",\"op\":\"add\",\"a\":\"p\",\"b\":\"q\",\"round\":\"f16\"}],\"outputs\":["
-                              "{\"name\":\"p\",\"value\":\"p\",\"dtype\":\"f16\"},{\"name\":\"q\",\"value\":\"q\",\"dtype\":\"f16\"},"
-                              "{\"name\":\"y\",\"value\":\"s\",\"dtype\":\"f16\"}]}";
+static const char program[] =
+    "{\"format\":\"replay-reference/0\",\"inputs\":["
+    "{\"name\":\"x\",\"dtype\":\"f16\",\"shape\":[1024,768]},{\"name\":\"w\",\"dtype\":\"f16\",\"shape\":["
+    "768,1024]},"
+    "{\"name\":\"v\",\"dtype\":\"f16\",\"shape\":[768,1024]}],\"nodes\":["
+    "{\"id\":\"p\",\"op\":\"matmul\",\"a\":\"x\",\"b\":\"w\",\"round\":\"f16\"},"
+    "{\"id\":\"q\",\"op\":\"matmul\",\"a\":\"x\",\"b\":\"v\",\"round\":\"f16\"},"
+    "{\"id\":\"s\",\"op\":\"add\",\"a\":\"p\",\"b\":\"q\",\"round\":\"f16\"}],\"outputs\":["
+    "{\"name\":\"p\",\"value\":\"p\",\"dtype\":\"f16\"},{\"name\":\"q\",\"value\":\"q\",\"dtype\":\"f16\"},"
+    "{\"name\":\"y\",\"value\":\"s\",\"dtype\":\"f16\"}]}";
 
 static span load(scratch *sc, const char *path)
 {
     rp_err e = {0};
     span s;
-    cr_assert_eq(file_read(&e, &s, sc, scratch_printf(sc, "artifacts/workloads/projection_join/%s", path), 1 << 20), RP_OK);
+    cr_assert_eq(
+        file_read(&e, &s, sc, scratch_printf(sc, "artifacts/workloads/projection_join/%s", path), 1 << 20),
+        RP_OK);
     return s;
 }
 
-/* How far apart two roundings of one projection are: nothing, a step of F16, or where the steps are tiny what FP32 is off by. */
+/* How far apart two roundings of one projection are: nothing, a step of F16, or where the steps are tiny what
+ * FP32 is off by. */
 static double flipped(uint16_t got, uint16_t want)
 {
     int64_t steps = dtype_ordinal(DT_F16, &got, 0) - dtype_ordinal(DT_F16, &want, 0);
@@ -106,9 +116,11 @@ static outcome judge(const order *o, const tensor *in, const tensor *ref, tolera
                 double r = f16_to_f64(s[e]), d = f16_to_f64(y[at]) - r;
                 r = r < 0 ? -r : r;
                 d = d < 0 ? -d : d;
-                /* The sum of two such values is exact wherever it is small, so the whole error is the step of what flipped. */
+                /* The sum of two such values is exact wherever it is small, so the whole error is the step of
+                 * what flipped. */
                 if (d > tol.atol + tol.rtol * r)
-                    cr_assert(moved > 0 && d <= moved && r < (moved - tol.atol) / tol.rtol, "element %d", (int)e);
+                    cr_assert(moved > 0 && d <= moved && r < (moved - tol.atol) / tol.rtol, "element %d",
+                              (int)e);
             }
         }
     }
@@ -140,18 +152,23 @@ Test(join, only_cancelled_flips_fail)
         recipe *rc;
         tensor *in, *ref;
         size_t n;
-        cr_assert_eq(recipe_read(&e, &rc, one, "r", load(one, scratch_printf(one, "fixtures/%s.json", fixtures[f]))), RP_OK);
+        cr_assert_eq(
+            recipe_read(&e, &rc, one, "r", load(one, scratch_printf(one, "fixtures/%s.json", fixtures[f]))),
+            RP_OK);
         cr_assert_eq(recipe_generate(&e, &in, &n, one, rc), RP_OK);
         cr_assert_eq(reference_eval(&e, &ref, one, r, in, n, 0), RP_OK);
         for (int i = 0; i < N_ORDERS; i++) {
             outcome o = judge(&orders[i], in, ref, tol, full ? 1 : 64);
             if (getenv("REPLAY_TABLE"))
-                printf("| %s, %s | %.2f%% | %.17g | %.3f | %d |\n", fixtures[f], orders[i].name, 100 * (double)o.flips / (double)o.elements,
-                       o.v.max_abs_error, o.v.max_scaled_error, (int)o.v.failing);
-            /* Rounding the two projections separately moves some elements in any order; that is not what the contract rejects. */
+                printf("| %s, %s | %.2f%% | %.17g | %.3f | %d |\n", fixtures[f], orders[i].name,
+                       100 * (double)o.flips / (double)o.elements, o.v.max_abs_error, o.v.max_scaled_error,
+                       (int)o.v.failing);
+            /* Rounding the two projections separately moves some elements in any order; that is not what the
+             * contract rejects. */
             cr_expect(o.flips * 1000 > o.elements && o.flips * 25 < o.elements);
             if (full)
-                cr_expect_eq(o.v.failing, failing[i][f], "%s, %s: %d", fixtures[f], orders[i].name, (int)o.v.failing);
+                cr_expect_eq(o.v.failing, failing[i][f], "%s, %s: %d", fixtures[f], orders[i].name,
+                             (int)o.v.failing);
         }
         scratch_free(one);
     }

@@ -1,5 +1,6 @@
-/* Every shipped workload and alternative: it packs, verifies without a finding, resolves, says what docs/workloads.md says of it, and
- * its small plans, executed step by step in the arena's bytes, give what the contract accepts or rejects. */
+/* Every shipped workload and alternative: it packs, verifies without a finding, resolves, says what
+ * docs/workloads.md says of it, and its small plans, executed step by step in the arena's bytes, give what
+ * the contract accepts or rejects. */
 #include "arena/check.h"
 #include "artifacts/base/digest.h"
 #include "replay/lower.h"
@@ -11,14 +12,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[] = {"bias",          "gemm",
-                                    "input_scale",   "output_scale",
-                                    "projection_chain", "projection_join",
-                                    "public_projection", "relu",
-                                    "residual",      "weight_view",
-                                    "bias.fused",    "projection_join.fused",
-                                    "relu.kernel",   "residual.fused",
-                                    "weight_view.bias_first", "weight_view.fp32",
+static const char *const names[] = {"bias",
+                                    "gemm",
+                                    "input_scale",
+                                    "output_scale",
+                                    "projection_chain",
+                                    "projection_join",
+                                    "public_projection",
+                                    "relu",
+                                    "residual",
+                                    "weight_view",
+                                    "bias.fused",
+                                    "projection_join.fused",
+                                    "relu.kernel",
+                                    "residual.fused",
+                                    "weight_view.bias_first",
+                                    "weight_view.fp32",
                                     "weight_view.rows"};
 enum { N_WORKLOADS = 10, N_NAMES = sizeof names / sizeof *names };
 
@@ -54,9 +63,11 @@ static opened open_workload(const char *folder, bool small)
     t_add_records(t);
     t_add_capture(t);
     o.dir = t_dir(o.sc);
-    cr_assert_eq(store_open(&e, &o.st, t_bundle(o.sc, o.dir, folder, t->v, t->n)), RP_OK, "%s: %s", folder, e.msg);
+    cr_assert_eq(store_open(&e, &o.st, t_bundle(o.sc, o.dir, folder, t->v, t->n)), RP_OK, "%s: %s", folder,
+                 e.msg);
     o.r = report_new(o.sc);
-    cr_assert_eq(verify_bundle(&e, &o.result, o.r, o.st, &(verify_options){.quick = !small}), RP_OK, "%s: %s", folder, e.msg);
+    cr_assert_eq(verify_bundle(&e, &o.result, o.r, o.st, &(verify_options){.quick = !small}), RP_OK, "%s: %s",
+                 folder, e.msg);
     o.b = o.result.bundle;
     return o;
 }
@@ -117,8 +128,8 @@ Test(workloads, full_ones_verify)
 /* --- What they exercise between them. --- */
 
 typedef struct {
-    unsigned plain, bias, accumulate, f32_operands, relu, row, column, vector_broadcast, scalar_broadcast, copy, tied_kernel, tied_matmul,
-        donated, escaping, view_out, two_matmuls, reuse;
+    unsigned plain, bias, accumulate, f32_operands, relu, row, column, vector_broadcast, scalar_broadcast,
+        copy, tied_kernel, tied_matmul, donated, escaping, view_out, two_matmuls, reuse;
 } seen;
 
 static void look(seen *s, const plan *p)
@@ -141,8 +152,10 @@ static void look(seen *s, const plan *p)
         for (uint64_t k = 0; n->op == NODE_KERNEL && k < n->n_operands; k++) {
             const layout *l = &n->operands[k].layout;
             bool strided = l->spellings[0].kind == LAYOUT_STRIDED;
-            s->vector_broadcast += strided && l->spellings[0].strides[0] == 0 && l->spellings[0].strides[1] == 1;
-            s->scalar_broadcast += strided && l->spellings[0].strides[0] == 0 && l->spellings[0].strides[1] == 0;
+            s->vector_broadcast +=
+                strided && l->spellings[0].strides[0] == 0 && l->spellings[0].strides[1] == 1;
+            s->scalar_broadcast +=
+                strided && l->spellings[0].strides[0] == 0 && l->spellings[0].strides[1] == 0;
         }
         for (uint64_t k = 0; n->op == NODE_OUTPUT && k < n->n_operands; k++)
             s->view_out += !layout_has(&n->operands[k].layout, LAYOUT_RIGHT_MAJOR);
@@ -178,7 +191,8 @@ Test(workloads, between_them_they_exercise)
     cr_expect(all.bias == 1 && all.accumulate == 2 && all.f32_operands == 1 && all.tied_matmul == 2);
     cr_expect(ten.row == 4 && ten.column == 8, "%u %u", ten.row, ten.column);
     cr_expect(ten.vector_broadcast == 3 && ten.scalar_broadcast == 2);
-    cr_expect(ten.copy == 1 && ten.tied_kernel == 2 && ten.donated == 1 && ten.escaping == 2 && ten.view_out == 1);
+    cr_expect(ten.copy == 1 && ten.tied_kernel == 2 && ten.donated == 1 && ten.escaping == 2 &&
+              ten.view_out == 1);
     cr_expect(ten.two_matmuls == 2 && ten.reuse == 1);
     scratch_free(sc);
 }
@@ -200,14 +214,17 @@ Test(workloads, alternatives_differ_in_the_plan_alone)
             cr_expect_not(t_equal(t_bytes(&a, "plan/plan.json"), t_bytes(&b, "plan/plan.json")));
             for (size_t k = 0; k < a.n; k++)
                 if (!strncmp(a.v[k].path, "fixtures/", 9))
-                    cr_expect(t_equal(a.v[k].bytes, t_bytes(&b, a.v[k].path)), "%s %s", names[i], a.v[k].path);
+                    cr_expect(t_equal(a.v[k].bytes, t_bytes(&b, a.v[k].path)), "%s %s", names[i],
+                              a.v[k].path);
             rp_err e = {0};
             contract *c, *d;
             cr_assert_eq(contract_read(&e, &c, sc, "a", t_bytes(&a, "contract.json")), RP_OK);
             cr_assert_eq(contract_read(&e, &d, sc, "b", t_bytes(&b, "contract.json")), RP_OK);
-            cr_expect(c->n_fixtures == d->n_fixtures && c->checks_total == d->checks_total && c->n_tolerances == d->n_tolerances);
+            cr_expect(c->n_fixtures == d->n_fixtures && c->checks_total == d->checks_total &&
+                      c->n_tolerances == d->n_tolerances);
             for (size_t k = 0; k < c->n_tolerances; k++)
-                cr_expect(c->tolerances[k].tol.atol == d->tolerances[k].tol.atol && c->tolerances[k].tol.rtol == d->tolerances[k].tol.rtol);
+                cr_expect(c->tolerances[k].tol.atol == d->tolerances[k].tol.atol &&
+                          c->tolerances[k].tol.rtol == d->tolerances[k].tol.rtol);
         }
         close_workload(&o);
     }
@@ -251,23 +268,31 @@ static void breaks(const char *folder, const char *from, const char *to, finding
 Test(workloads, rules_that_they_lean_on)
 {
     /* Nothing but the edge orders the second product behind the first's cast, whose place it takes. */
-    breaks("projection_join.small", "    {\"from\": 4, \"to\": 7, \"buffer\": \"q32\", \"port\": \"reuse\", \"kind\": \"anti\"},\n", "",
-           FIND_ARENA_REUSE, NULL);
+    breaks("projection_join.small",
+           "    {\"from\": 4, \"to\": 7, \"buffer\": \"q32\", \"port\": \"reuse\", \"kind\": \"anti\"},\n",
+           "", FIND_ARENA_REUSE, NULL);
     breaks("projection_join.small", "\"port\": \"reuse\"", "\"port\": \"war\"", FIND_PLAN_EDGE, NULL);
     /* In place only where it says so, and only with the operand that lies there. */
     breaks("projection_join.small", ",\n        \"tie\": \"lhs\"", "", FIND_PLAN_RACE, "/nodes/11");
     breaks("projection_join.small", "\"tie\": \"lhs\"", "\"tie\": \"rhs\"", FIND_PLAN_INVALID, "/nodes/11");
-    breaks("projection_join.small", "\"tie\": \"lhs\"", "\"tie\": \"bias\"", FIND_PLAN_INVALID, "/nodes/11/destination/tie");
+    breaks("projection_join.small", "\"tie\": \"lhs\"", "\"tie\": \"bias\"", FIND_PLAN_INVALID,
+           "/nodes/11/destination/tie");
     breaks("residual.fused.small", "\"tie\": \"c\"", "\"tie\": \"a\"", FIND_PLAN_INVALID, "/nodes/4");
     /* The copy must be over before the sum overwrites what it reads. */
-    breaks("public_projection.small", "    {\"from\": 6, \"to\": 7, \"buffer\": \"s\", \"port\": \"war\", \"kind\": \"anti\"},\n", "", FIND_PLAN_RACE,
-           "/nodes/7");
-    breaks("public_projection.small", "\"destination\": \"p\"", "\"destination\": \"p32\"", FIND_PLAN_INVALID, "/nodes/6");
-    /* A donated buffer is gone after its free, and an output does not lie in it. */
-    breaks("residual.small", "{\"op\": \"free\", \"buffer\": \"r\"}", "{\"op\": \"free\", \"buffer\": \"x\"}", FIND_PLAN_LIFETIME, "/nodes/7");
     breaks("public_projection.small",
-           "\"id\": \"s\",\n      \"label\": \"s\",\n      \"owner\": \"system\",\n      \"freed_by\": \"caller\"",
-           "\"id\": \"s\",\n      \"label\": \"s\",\n      \"owner\": \"system\",\n      \"freed_by\": \"program\"", FIND_PLAN_LIFETIME, "/nodes/8");
+           "    {\"from\": 6, \"to\": 7, \"buffer\": \"s\", \"port\": \"war\", \"kind\": \"anti\"},\n", "",
+           FIND_PLAN_RACE, "/nodes/7");
+    breaks("public_projection.small", "\"destination\": \"p\"", "\"destination\": \"p32\"", FIND_PLAN_INVALID,
+           "/nodes/6");
+    /* A donated buffer is gone after its free, and an output does not lie in it. */
+    breaks("residual.small", "{\"op\": \"free\", \"buffer\": \"r\"}", "{\"op\": \"free\", \"buffer\": \"x\"}",
+           FIND_PLAN_LIFETIME, "/nodes/7");
+    breaks("public_projection.small",
+           "\"id\": \"s\",\n      \"label\": \"s\",\n      \"owner\": \"system\",\n      \"freed_by\": "
+           "\"caller\"",
+           "\"id\": \"s\",\n      \"label\": \"s\",\n      \"owner\": \"system\",\n      \"freed_by\": "
+           "\"program\"",
+           FIND_PLAN_LIFETIME, "/nodes/8");
 }
 
 /* --- A plan, executed. --- */
@@ -296,9 +321,9 @@ static uint64_t place(const layout *l, uint64_t i)
         }
         return out;
     }
-    while (last-- > 0) {
-        out += i % l->shape[last] * strides[last];
-        i /= l->shape[last];
+    for (; last > 0; last--) {
+        out += i % l->shape[last - 1] * strides[last - 1];
+        i /= l->shape[last - 1];
     }
     return out;
 }
@@ -318,7 +343,10 @@ static void run_kernel(const machine *m, const plan_node *n)
     cr_assert(layout_has(&d->layout, LAYOUT_RIGHT_MAJOR) && elements <= n->grid[0] * n->block[0]);
     for (uint64_t i = 0; i < elements; i++) {
         double a = get(m, &n->operands[0], i), b = n->n_operands == 2 ? get(m, &n->operands[1], i) : 0;
-        double v = !strcmp(n->label, "Add") ? a + b : !strcmp(n->label, "Mul") ? a * b : !strcmp(n->label, "Relu") ? (a < 0 ? 0 : a) : a;
+        double v = !strcmp(n->label, "Add")    ? a + b
+                   : !strcmp(n->label, "Mul")  ? a * b
+                   : !strcmp(n->label, "Relu") ? (a < 0 ? 0 : a)
+                                               : a;
         dtype_store(type, m->at[d->buffer], i, v);
     }
 }
@@ -339,7 +367,8 @@ static void run_matmul(const machine *m, const resolved_call *c)
             for (uint64_t l = 0; l < k->k; l++) {
                 uint64_t a = k->trans_a ? element_of(&k->a, l, i) : element_of(&k->a, i, l);
                 uint64_t b = k->trans_b ? element_of(&k->b, j, l) : element_of(&k->b, l, j);
-                sum += (float)(dtype_load(k->a.type, m->at[c->buffer[LT_A]], a) * dtype_load(k->b.type, m->at[c->buffer[LT_B]], b));
+                sum += (float)(dtype_load(k->a.type, m->at[c->buffer[LT_A]], a) *
+                               dtype_load(k->b.type, m->at[c->buffer[LT_B]], b));
             }
             if (k->beta_one)
                 sum += (float)dtype_load(k->c.type, m->at[c->buffer[LT_C]], element_of(&k->c, i, j));
@@ -360,7 +389,8 @@ static void run_plan(const machine *m)
         if (n->op == NODE_KERNEL) {
             run_kernel(m, n);
         } else if (n->op == NODE_COPY) {
-            memcpy(m->at[n->destination.buffer], m->at[n->operands[0].buffer], p->buffers[n->destination.buffer].bytes);
+            memcpy(m->at[n->destination.buffer], m->at[n->operands[0].buffer],
+                   p->buffers[n->destination.buffer].bytes);
         } else if (n->op == NODE_MATMUL) {
             const arena_range *w = arena_of_workspace(bundle_arena(m->b), i);
             memset(m->slab + w->offset_bytes, 0xa5, w->bytes); /* as a library may leave it */
@@ -372,7 +402,8 @@ static void run_plan(const machine *m)
 static machine build_machine(const bundle *b, const job_fixture *f, const lowering *l)
 {
     const plan *p = b->plan;
-    machine m = {.b = b, .slab = malloc(bundle_arena(b)->slab_bytes), .at = calloc(p->n_buffers, sizeof *m.at)};
+    machine m = {
+        .b = b, .slab = malloc(bundle_arena(b)->slab_bytes), .at = calloc(p->n_buffers, sizeof *m.at)};
     cr_assert(m.slab && m.at);
     memset(m.slab, 0xff, bundle_arena(b)->slab_bytes);
     for (uint64_t i = 0; i < p->n_buffers; i++) {
@@ -383,12 +414,14 @@ static machine build_machine(const bundle *b, const job_fixture *f, const loweri
     }
     for (uint64_t i = 0; i < f->n_inputs; i++)
         for (uint64_t k = 0; k < l->n_parts; k++)
-            if (l->part_offsets[k] == f->inputs[i].data.offset_bytes && l->parts[k].n == f->inputs[i].data.bytes)
+            if (l->part_offsets[k] == f->inputs[i].data.offset_bytes &&
+                l->parts[k].n == f->inputs[i].data.bytes)
                 memcpy(m.at[f->inputs[i].buffer], l->parts[k].p, l->parts[k].n);
     return m;
 }
 
-/* The fixtures that the plan fails, comma separated; two runs over the same memory, the donated buffer included, must agree. */
+/* The fixtures that the plan fails, comma separated; two runs over the same memory, the donated buffer
+ * included, must agree. */
 static const char *execute(const bundle *b)
 {
     rp_err e = {0};
@@ -398,6 +431,11 @@ static const char *execute(const bundle *b)
     for (uint64_t i = 0; i < b->n_kernels; i++)
         ptx[i] = b->kernels[i].ptx;
     cr_assert_eq(lower_bundle(&e, &l, b->sc, b, ptx), RP_OK, "%s", e.msg);
+    span text;
+    job *read;
+    cr_assert_eq(lower_job(&e, &text, b->sc, l, JOB_VALIDATE), RP_OK, "%s", e.msg);
+    cr_assert_eq(job_read(&e, &read, b->sc, "job.json", text, l->data_bytes), RP_OK, "%s: %s", e.where,
+                 e.msg);
     for (uint64_t i = 0; i < l->n_fixtures; i++) {
         const lowered_fixture *f = &l->fixtures[i];
         const job_fixture *jf = &l->base.fixtures[i];
@@ -408,9 +446,10 @@ static const char *execute(const bundle *b)
             for (size_t o = 0; o < f->n_outputs; o++) {
                 const tensor *t = &f->expected[o];
                 uint64_t bytes = t->elements * dtype_bytes(t->type);
-                passed &= numeric_judge(t->type, span_of(m.at[jf->outputs[o].buffer], bytes), span_of(t->data, bytes),
-                                        contract_tolerance_of(b->contract, t->name)->tol)
-                              .passed;
+                passed &=
+                    numeric_judge(t->type, span_of(m.at[jf->outputs[o].buffer], bytes),
+                                  span_of(t->data, bytes), contract_tolerance_of(b->contract, t->name)->tol)
+                        .passed;
             }
         }
         if (!passed)
@@ -442,7 +481,9 @@ Test(workloads, an_output_that_is_a_view)
     made_fixture made;
     span *ptx = scratch_array(o.sc, o.b->n_kernels, sizeof *ptx);
     cr_assert_eq(lower_bundle(&e, &l, o.sc, o.b, ptx), RP_OK, "%s", e.msg);
-    cr_assert_eq(fixture_make(&e, &made, o.sc, bundle_fixture_named(o.b, l->fixtures[0].name)->recipe, o.b->reference), RP_OK);
+    cr_assert_eq(
+        fixture_make(&e, &made, o.sc, bundle_fixture_named(o.b, l->fixtures[0].name)->recipe, o.b->reference),
+        RP_OK);
     const uint16_t *row_major = made.expected[0].data, *moved = l->fixtures[0].expected[0].data;
     for (uint64_t i = 0; i < 40; i++)
         for (uint64_t j = 0; j < 72; j++)
@@ -452,7 +493,8 @@ Test(workloads, an_output_that_is_a_view)
 
 /* --- Digests of all tensors. --- */
 
-static uint64_t pin(scratch *sc, const char *digests, const char *folder, const char *fixture, const tensor *v, size_t n)
+static uint64_t pin(scratch *sc, const char *digests, const char *folder, const char *fixture,
+                    const tensor *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char hex[DIGEST_HEX];
@@ -473,7 +515,8 @@ static uint64_t pin_workload(const char *digests, const char *folder)
     rp_err e = {0};
     reference *ref;
     t_sources(&t, sc, folder);
-    cr_assert_eq(reference_read(&e, &ref, sc, "reference.json", t_bytes(&t, "reference.json")), RP_OK, "%s", e.msg);
+    cr_assert_eq(reference_read(&e, &ref, sc, "reference.json", t_bytes(&t, "reference.json")), RP_OK, "%s",
+                 e.msg);
     for (size_t i = 0; i < t.n; i++) {
         if (strncmp(t.v[i].path, "fixtures/", 9))
             continue;
@@ -481,19 +524,22 @@ static uint64_t pin_workload(const char *digests, const char *folder)
         recipe *rc;
         tensor *in, *out;
         size_t n;
-        cr_assert_eq(recipe_read(&e, &rc, one, t.v[i].path, t.v[i].bytes), RP_OK, "%s %s: %s", folder, t.v[i].path, e.msg);
+        cr_assert_eq(recipe_read(&e, &rc, one, t.v[i].path, t.v[i].bytes), RP_OK, "%s %s: %s", folder,
+                     t.v[i].path, e.msg);
         cr_assert_eq(recipe_generate(&e, &in, &n, one, rc), RP_OK);
         cr_assert_eq(reference_eval(&e, &out, one, ref, in, n, 0), RP_OK, "%s", e.msg);
         cr_assert(strlen(recipe_purpose(rc)) > 20);
         cr_assert_str_eq(scratch_printf(one, "fixtures/%s.json", recipe_name(rc)), t.v[i].path);
-        lines += pin(one, digests, folder, recipe_name(rc), in, n) + pin(one, digests, folder, recipe_name(rc), out, reference_n_outputs(ref));
+        lines += pin(one, digests, folder, recipe_name(rc), in, n) +
+                 pin(one, digests, folder, recipe_name(rc), out, reference_n_outputs(ref));
         scratch_free(one);
     }
     scratch_free(sc);
     return lines;
 }
 
-/* tests/plan/digests.txt: `FOLDER FIXTURE TENSOR SHA256`. The full sizes but weight_view's need REPLAY_FULL=1. */
+/* tests/plan/digests.txt: `FOLDER FIXTURE TENSOR SHA256`. The full sizes but weight_view's need
+ * REPLAY_FULL=1. */
 Test(workloads, every_tensor_has_its_digest)
 {
     scratch *sc = scratch_new(0);

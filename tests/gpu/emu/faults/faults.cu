@@ -94,8 +94,10 @@ K race_blocks(const float *x, float *o, int n)
 K race_shared(const float *x, float *o, int n)
 {
     __shared__ float s[128];
-    s[threadIdx.x] = x[threadIdx.x];
-    o[threadIdx.x] = s[127 - threadIdx.x]; // here
+    s[threadIdx.x] = 0.0f;
+    __syncthreads();
+    s[threadIdx.x] = x[threadIdx.x]; // here
+    o[threadIdx.x] = s[127 - threadIdx.x];
 }
 
 K race_tree(const float *x, float *o, int n)
@@ -151,20 +153,19 @@ K barrier_divergent(const float *x, float *o, int n)
     o[threadIdx.x] = s[threadIdx.x];
 }
 
-K shuffle_divergent(const int *x, int *o, int n)
+K shuffle_outside(const int *x, int *o, int n)
 {
     AT();
     int v = x[i];
-    if (threadIdx.x & 1)
-        v = __shfl_sync(ALL, v, 1); // here
+    v = __shfl_sync(0xffffu, v, 1); // here
     o[i] = v;
 }
 
 K runaway_loop(const volatile int *x, int *o, int n)
 {
     AT();
-    while (x[0] != 123456789)
-        ; // here
+    while (x[0] != 123456789) // here
+        ;
     o[i] = n;
 }
 
@@ -181,7 +182,7 @@ K shared_past(const float *x, float *o, int n)
     __shared__ float s[64];
     s[threadIdx.x + n] = x[threadIdx.x]; // here
     __syncthreads();
-    o[threadIdx.x] = 1.0f;
+    o[threadIdx.x] = threadIdx.x < n ? 0.0f : s[threadIdx.x];
 }
 
 K local_past(const int *x, int *o, int n)
@@ -190,7 +191,7 @@ K local_past(const int *x, int *o, int n)
     int v[8];
     for (int k = 0; k < 8; k++)
         v[k] = x[k];
-    o[i] = v[x[i]]; // here
+    o[i] = v[x[i] > 7 ? x[i] + 40 : x[i]]; // here
 }
 
 K dynamic_small(const int *x, int *o, int n)
