@@ -33,26 +33,28 @@ include tests/capture/module.mk
 rooms := artifacts/base artifacts plan arena verify gpu replay
 lib_src := $(filter-out replay/main.c,$(wildcard $(addsuffix /*.c,$(rooms))))
 gpu_src := $(wildcard gpu/cuda/*.c)
-test_src := $(filter-out tests/fake_worker.c,$(wildcard tests/*.c $(patsubst %,tests/%/*.c,$(rooms))))
+emu_src := $(filter-out gpu/emu/main.c,$(wildcard gpu/emu/*.c))
+test_src := $(filter-out tests/fake_worker.c,$(wildcard tests/*.c $(patsubst %,tests/%/*.c,$(rooms) gpu/emu)))
 fuzz_names := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 bench_names := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/*.c))
 workloads := $(notdir $(patsubst %/,%,$(sort $(wildcard artifacts/workloads/*/))))
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 lib := $(B)/libreplay.a
+emu_obj := $(call obj,$(emu_src))
 corpora := $(fuzz_names:%=$(B)/tests/corpus-%)
 fuzzers := $(fuzz_names:%=$(B)/tests/fuzz-%)
 benches := $(bench_names:%=$(B)/tests/bench-%)
 bundles := $(workloads:%=$(B)/bundles/%.tar.zst)
 fuzz_obj := $(call obj,$(wildcard tests/fuzz/*.c))
-objects := $(call obj,$(lib_src) replay/main.c $(test_src) tests/fake_worker.c tests/interop/read_safetensors.c $(wildcard tests/hostile/*.c) \
+objects := $(call obj,$(lib_src) $(emu_src) replay/main.c gpu/emu/main.c $(test_src) tests/fake_worker.c tests/interop/read_safetensors.c $(wildcard tests/hostile/*.c) \
 	$(bench_names:%=tests/bench/%.c)) $(fuzz_obj)
 cuda_objects := $(call obj,$(gpu_src) $(capture_src))
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $@ &&)
-link = $(call say,LD) $(CC) $(CFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LDFLAGS)
+link = $(call say,LD) $(CC) $(CFLAGS_ALL) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS)
 no_cuda = echo 'note: no CUDA found (CUDA_HOME, /usr/local/cuda, wheels of $(PYTHON)): $(1) is left out'
 
-all: $(B)/replay $(if $(CUDA_INC),$(B)/replay-gpu) ## build/replay, and build/replay-gpu where CUDA is found
+all: $(B)/replay $(B)/replay-emu $(if $(CUDA_INC),$(B)/replay-gpu) ## build/replay, build/replay-emu, and build/replay-gpu where CUDA is found
 	@$(if $(CUDA_INC),:,$(call no_cuda,replay-gpu))
 
 capture: $(if $(CUDA_INC),$(B)/tests/capture) ## the independent capture program (tests/capture)
@@ -114,10 +116,10 @@ clean: ## remove everything built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-format_src = $(sort $(wildcard $(addsuffix /*.[ch],$(rooms) gpu/cuda tests tests/bench tests/capture tests/fuzz \
+format_src = $(sort $(wildcard $(addsuffix /*.[ch],$(rooms) gpu/cuda gpu/emu tests/gpu/emu tests tests/bench tests/capture tests/fuzz \
 	$(addprefix tests/,$(rooms)))))
 
-check-programs: $(B)/replay $(if $(CUDA_INC),$(B)/replay-gpu) $(B)/tests/unit $(B)/tests/fake-worker $(B)/tests/hostile $(if $(SAN),,$(B)/tests/fault.so) $(corpora)
+check-programs: $(B)/replay $(B)/replay-emu $(if $(CUDA_INC),$(B)/replay-gpu) $(B)/tests/unit $(B)/tests/fake-worker $(B)/tests/hostile $(if $(SAN),,$(B)/tests/fault.so) $(corpora)
 objects: $(objects) $(if $(CUDA_INC),$(cuda_objects))
 
 fuzz-run: $(fuzzers)
@@ -130,12 +132,15 @@ fuzz-run: $(fuzzers)
 $(B)/replay: $(call obj,replay/main.c) $(lib)
 	$(link) $(LIBS)
 
+$(B)/replay-emu: $(call obj,gpu/emu/main.c) $(emu_obj) $(lib)
+	$(link) -lcjson -lcrypto -lm
+
 # From nothing each time, so that no object of a source that is gone stays inside.
 $(lib): $(call obj,$(lib_src))
 	@rm -f $@
 	$(call say,AR) $(AR) rcs $@ $^
 
-$(B)/tests/unit: $(call obj,$(test_src)) $(lib)
+$(B)/tests/unit: $(call obj,$(test_src)) $(emu_obj) $(lib)
 	@mkdir -p $(@D)
 	$(link) -lcriterion $(LIBS)
 
@@ -156,6 +161,8 @@ $(B)/tests/fault.so: tests/fault/shim.c
 $(B)/tests/read-safetensors: $(call obj,tests/interop/read_safetensors.c) $(lib)
 	@mkdir -p $(@D)
 	$(link) $(LIBS)
+
+$(B)/tests/corpus-ptx $(B)/tests/fuzz-ptx $(B)/tests/bench-bench_emu: $(emu_obj)
 
 $(corpora): $(B)/tests/corpus-%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay_corpus.o $(lib)
 	@mkdir -p $(@D)

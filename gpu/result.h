@@ -97,7 +97,8 @@ typedef struct {
 
 typedef struct {
     digest job_sha256;
-    digest outputs_sha256; /* of the output blob's first output_bytes, where fixtures are reported; else of nothing */
+    digest outputs_sha256; /* of the output blob's first output_bytes, where fixtures are reported; else of
+                              nothing */
     job_phase phase;
     bool ok;            /* status "ok"; otherwise `error` says which call failed and how */
     const char *error;  /* "" when ok */

@@ -21,7 +21,8 @@ static rp_code check_sums(rp_err *e, audited *a, scratch *sc, const char *dir)
 /* Whether evidence has a place for a file of this path (replay/evidence.h). */
 static bool has_place(const char *path)
 {
-    static const char *const tops[] = {"SHA256SUMS", "environment.json", "evidence.json", "plan_signature.json", NULL};
+    static const char *const tops[] = {"SHA256SUMS", "environment.json", "evidence.json", "plan_signature.json",
+                                       "emulated/result.json", "emulated/distance.json", NULL};
     static const char *const in_phase[] = {"job.json",   "result.json", "library.log", "observed_signature.json", "instructions.json",
                                            "stderr.txt", NULL};
     for (int i = 0; tops[i]; i++)

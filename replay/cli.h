@@ -31,6 +31,7 @@ extern const command commands[]; /* ends with a NULL name */
 /* cmd_*.c; argv[0] is the command's name. Each returns an exit code. */
 int cmd_verify(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_pack(int argc, char **argv);

@@ -6,8 +6,11 @@ const command commands[] = {
     {"verify", cmd_verify, "check a bundle, byte by byte, without a device",
      "verify [BUNDLE…] [--root sha256:HEX] [--capture FILE|DIR] [--key PEM… [--threshold T] [--envelope FILE]] [--attestation FILE] "
      "[--require pinned|signed|complete] [--quick] [--max-LIMIT N…] [--json]"},
-    {"resolve", cmd_resolve, "show the exact library calls and the arena, worked out on the CPU",
-     "resolve [BUNDLE] --cpu-only [--index N] [--arena] [--json]"},
+    {"resolve", cmd_resolve, "show the exact library calls and the arena, or what cuBLASLt would say to any call, on the CPU",
+     "resolve [BUNDLE] --cpu-only [--index N] [--arena] [--json] | resolve --call 'm=… n=… k=… a=f16,row,ld=…' [--knowledge CSV] "
+     "[--sm N] [--lib V] [--json] | resolve --against CSV [--knowledge CSV] [--sm N] [--lib V] [--json] | resolve --rules"},
+    {"import", cmd_import, "turn a log of cuBLASLt's into sources of bundles, one for each distinct call",
+     "import cublaslt-log FILE -o DIR [--json]"},
     {"run", cmd_run, "replay a bundle on a device, in fresh processes, through its fixtures",
      "run [BUNDLE|DIR…] [--pair A B] [--phases N] [--device gpu|emu|both|auto] [--out DIR] [--root sha256:HEX] [--json]"},
     {"audit", cmd_audit, "recompute every verdict from retained evidence", "audit DIR… [--root sha256:HEX] [--json]"},

@@ -5,6 +5,7 @@
  *   bundle/…                 the bundle's documents; fixture data is regenerated
  *   compiled/NNN.ptx         what the GPU ran, by kernel
  *   plan_signature.json      the canonical document
+ *   emulated/…               with --device both: the emulator's answer to the same job, and how far its outputs lie from the GPU's
  *   phases/N-NAME/…          see replay/judge.h
  *   SHA256SUMS               of every other file, for `sha256sum -c` */
 #ifndef REPLAY_EVIDENCE_H

@@ -66,7 +66,7 @@ rule_layers() {
             may["gpu"] = "artifacts/base"
             may["gpu/cuda"] = may["gpu/emu"] = "artifacts/base gpu"
             may["replay"] = may["verify"] " verify gpu"
-            may["tests"] = may["replay"] " replay"
+            may["tests"] = may["replay"] " replay gpu/emu"
             may["tests/capture"] = ""
             wrapper["cjson/cJSON.h"] = "artifacts/base/json.c"
             wrapper["openssl/"] = "artifacts/base/digest.c artifacts/base/sign.c"

@@ -4,7 +4,9 @@
 #include "artifacts/safetensors.h"
 #include "verify/fixture_file.h"
 #include "verify/verify.h"
+#include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* The slot of that value among the plan's nodes of one op, or NULL. */
 static const plan_slot *slot_of(const plan *p, node_op op, const char *value)
@@ -104,22 +106,82 @@ static void explain(rp_err *e, report *r, const bundle *b, const bundle_fixture 
                      "expected the file as the writer lays it out: the tensors are equal, the header is not");
 }
 
-static void check_fixture(rp_err *e, report *r, const bundle *b, const bundle_fixture *f)
+/* Fixtures are made side by side; what is said about one, and every read of the store, goes by turns. */
+enum { MAKERS_MAX = 4 };
+
+typedef struct {
+    report *r;
+    const bundle *b;
+    uint64_t next;
+    rp_err err;
+    pthread_mutex_t lock;
+} makers;
+
+static void judge_fixture(rp_err *e, makers *m, const bundle_fixture *f, const made_fixture *made,
+                          bool same, scratch *sc)
+{
+    if (e->code) {
+        (void)err_file(e, f->recipe_path);
+        err_to_finding(e, &m->r->fs);
+    } else if (!same) {
+        explain(e, m->r, m->b, f, made->file, sc);
+    }
+}
+
+static void check_fixture(makers *m, const bundle_fixture *f)
 {
     scratch *sc = scratch_new(0);
-    made_fixture made;
-    const manifest_file *listed = manifest_find(b->man, f->data_path);
+    made_fixture made = {0};
+    rp_err e = {0};
+    const manifest_file *listed = manifest_find(m->b->man, f->data_path);
+    bool same = false;
     if (!sc)
-        err_nomem(e);
-    else if (!listed)
-        findings_add(&r->fs, FIND_FILE_MISSING, f->data_path, NULL, NULL, NULL,
+        err_nomem(&e);
+    else if (listed && !fixture_make(&e, &made, sc, f->recipe, m->b->reference))
+        same = made.file.n == listed->bytes && digest_equal(digest_of(made.file), listed->sha256);
+    pthread_mutex_lock(&m->lock);
+    if (!listed)
+        findings_add(&m->r->fs, FIND_FILE_MISSING, f->data_path, NULL, NULL, NULL,
                      "expected the data of recipe %s in the manifest, found none", f->recipe_path);
-    else if (fixture_make(e, &made, sc, f->recipe, b->reference)) {
-        (void)err_file(e, f->recipe_path);
-        err_to_finding(e, &r->fs);
-    } else if (made.file.n != listed->bytes || !digest_equal(digest_of(made.file), listed->sha256))
-        explain(e, r, b, f, made.file, sc);
+    else if (sc)
+        judge_fixture(&e, m, f, &made, same, sc);
+    if (e.code && !m->err.code)
+        m->err = e;
+    pthread_mutex_unlock(&m->lock);
     scratch_free(sc);
+}
+
+static void *make_fixtures(void *arg)
+{
+    makers *m = arg;
+    pthread_mutex_lock(&m->lock);
+    while (m->next < m->b->n_fixtures && !m->err.code) {
+        const bundle_fixture *f = &m->b->fixtures[m->next++];
+        pthread_mutex_unlock(&m->lock);
+        if (f->recipe)
+            check_fixture(m, f);
+        pthread_mutex_lock(&m->lock);
+    }
+    pthread_mutex_unlock(&m->lock);
+    return NULL;
+}
+
+static void check_all(rp_err *e, report *r, const bundle *b)
+{
+    makers m = {.r = r, .b = b};
+    pthread_t threads[MAKERS_MAX];
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t want = cpus < 1 ? 1 : cpus > MAKERS_MAX ? MAKERS_MAX : (uint64_t)cpus, have = 0;
+    pthread_mutex_init(&m.lock, NULL);
+    while (have + 1 < want && have + 1 < b->n_fixtures &&
+           !pthread_create(&threads[have], NULL, make_fixtures, &m))
+        have++;
+    make_fixtures(&m);
+    for (uint64_t i = 0; i < have; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&m.lock);
+    if (m.err.code)
+        *e = m.err;
 }
 
 void verify_fixtures(rp_err *e, report *r, const bundle *b, bool quick)
@@ -136,9 +198,7 @@ void verify_fixtures(rp_err *e, report *r, const bundle *b, bool quick)
         report_not_checkable(r, "reference.json could not be read");
         return;
     }
-    for (uint64_t i = 0; i < b->n_fixtures && !e->code; i++)
-        if (b->fixtures[i].recipe)
-            check_fixture(e, r, b, &b->fixtures[i]);
+    check_all(e, r, b);
     for (size_t i = 0; i < b->man->n_files; i++) {
         const manifest_file *f = &b->man->files[i];
         bool made = false;

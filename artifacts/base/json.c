@@ -308,6 +308,9 @@ static rp_code convert(rp_err *e, js_node *v, const cJSON *c, conv *cv)
         v->type = JS_NUMBER;
         v->number = c->valuedouble;
         v->is_integer = cv->integer[cv->next_number++];
+        /* Also where nobody will read it: 1e400 is infinity to the library, and prints as null. */
+        if (v->number - v->number != 0)
+            return js_fail(e, v, FIND_JSON_NUMBER, "expected a finite number, found one out of range");
     } else if (cJSON_IsString(c)) {
         v->type = JS_STRING;
         v->string = scratch_strdup(sc, c->valuestring);
@@ -324,6 +327,8 @@ rp_code js_parse(rp_err *e, js_node **out, scratch *sc, const char *file, span t
 {
     if (text.n > JS_MAX_BYTES)
         return err_invalid(e, FIND_JSON_SYNTAX, file, NULL, "expected at most %d bytes, found %zu", JS_MAX_BYTES, text.n);
+    if (!text.n)
+        text = span_str(""); /* there may be no pointer */
     scan s = {.file = file, .p = text.p, .begin = text.p, .end = text.p + text.n};
     s.integer = malloc(text.n / 2 + 1); /* numbers are at least a separator apart */
     if (!s.integer)

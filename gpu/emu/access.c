@@ -1,5 +1,5 @@
-/* Loads and stores with all checks. The usual case, a warp that touches consecutive elements of one buffer, is checked
- * and moved as a whole; everything else lane by lane. */
+/* Loads and stores with all checks. The usual case, a warp that touches consecutive elements of one buffer,
+ * is checked and moved as a whole; everything else lane by lane. */
 #include "gpu/emu/shadow.h"
 #include "gpu/emu/wrap.h"
 #include <sched.h>
@@ -16,7 +16,8 @@ static void lock_page(worker *k, mem_allocation *a, uint64_t page)
         return;
     uint8_t open = 0;
     unsigned spins = 0;
-    while (!atomic_compare_exchange_weak_explicit(&a->lock[page], &open, 1, memory_order_acquire, memory_order_relaxed)) {
+    while (!atomic_compare_exchange_weak_explicit(&a->lock[page], &open, 1, memory_order_acquire,
+                                                  memory_order_relaxed)) {
         open = 0;
         if (++spins % 256 == 0)
             sched_yield();
@@ -80,8 +81,8 @@ static bool crosses_blocks(worker *k, uint32_t entry)
     return true;
 }
 
-static void race(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, uint8_t space, uint64_t address,
-                 uint64_t bytes, bool write, uint32_t entry, bool other_reads)
+static void race(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, uint8_t space,
+                 uint64_t address, uint64_t bytes, bool write, uint32_t entry, bool other_reads)
 {
     if (space == SPACE_GLOBAL && crosses_blocks(k, entry))
         return;
@@ -119,8 +120,8 @@ typedef struct {
 } want;
 
 /* One lane in global memory: its bytes, or NULL. */
-static uint8_t *global_lane(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address, const want *q,
-                            const uint8_t *value)
+static uint8_t *global_lane(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address,
+                            const want *q, const uint8_t *value)
 {
     uint64_t at = 0;
     place pl;
@@ -136,8 +137,10 @@ static uint8_t *global_lane(worker *k, warp *w, frame *f, const insn *i, uint32_
     if (k->x->races)
         for (uint64_t n = 0; n < q->bytes; n++) {
             bool reader = false;
-            uint32_t c = q->write ? shadow_write(k, w, false, pl.a->w, pl.a->r1, pl.a->r2, offset + n, lane, q->is_atomic, &reader)
-                                  : shadow_read(k, w, false, pl.a->w, pl.a->r1, pl.a->r2, offset + n, lane, q->is_atomic);
+            uint32_t c = q->write ? shadow_write(k, w, false, pl.a->w, pl.a->r1, pl.a->r2, offset + n, lane,
+                                                 q->is_atomic, &reader)
+                                  : shadow_read(k, w, false, pl.a->w, pl.a->r1, pl.a->r2, offset + n, lane,
+                                                q->is_atomic);
             bool silent = c && value && k->x->l->quiet_races && pl.a->state[offset + n] == EMU_WRITTEN &&
                           pl.a->data[offset + n] == value[n];
             if (c && silent)
@@ -160,8 +163,8 @@ static int64_t shared_index(const worker *k, uint64_t address, uint64_t bytes)
     return (int64_t)(x->shared_static + (address - DYNAMIC_SHARED));
 }
 
-static uint8_t *shared_lane(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address, const want *q,
-                            const uint8_t *value)
+static uint8_t *shared_lane(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address,
+                            const want *q, const uint8_t *value)
 {
     int64_t at = shared_index(k, address, q->bytes);
     bool hole = at < 0, unwritten = false;
@@ -178,8 +181,10 @@ static uint8_t *shared_lane(worker *k, warp *w, frame *f, const insn *i, uint32_
     for (uint64_t n = 0; k->x->races && n < q->bytes; n++) {
         uint64_t b = (uint64_t)at + n;
         bool reader = false;
-        uint32_t c = q->write ? shadow_write(k, w, true, k->shared_w, k->shared_r1, k->shared_r2, b, lane, q->is_atomic, &reader)
-                              : shadow_read(k, w, true, k->shared_w, k->shared_r1, k->shared_r2, b, lane, q->is_atomic);
+        uint32_t c = q->write ? shadow_write(k, w, true, k->shared_w, k->shared_r1, k->shared_r2, b, lane,
+                                             q->is_atomic, &reader)
+                              : shadow_read(k, w, true, k->shared_w, k->shared_r1, k->shared_r2, b, lane,
+                                            q->is_atomic);
         if (c && !(value && k->shared_state[b] == 2 && k->shared[b] == value[n]))
             race(k, w, f, i, lane, SPACE_SHARED, address + n, q->bytes, q->write, c, reader);
     }
@@ -188,7 +193,8 @@ static uint8_t *shared_lane(worker *k, warp *w, frame *f, const insn *i, uint32_
     return k->shared + at;
 }
 
-static uint8_t *local_lane(worker *k, const warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address, const want *q)
+static uint8_t *local_lane(worker *k, const warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address,
+                           const want *q)
 {
     uint64_t limit = f->local_base + f->f->local_bytes;
     if (address >= limit || q->bytes > limit - address) {
@@ -203,7 +209,8 @@ static uint8_t *local_lane(worker *k, const warp *w, frame *f, const insn *i, ui
     return k->local + at;
 }
 
-static uint8_t *param_lane(worker *k, const warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address, const want *q)
+static uint8_t *param_lane(worker *k, const warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address,
+                           const want *q)
 {
     uint64_t limit = q->space == SPACE_PARAM ? f->f->param_mem : k->x->l->params.n;
     if (address >= limit || q->bytes > limit - address) {
@@ -229,15 +236,15 @@ static uint8_t resolve(uint8_t space, uint64_t *address)
     uint64_t window = *address & WINDOW_MASK;
     if (window == WINDOW_SHARED || window == WINDOW_LOCAL || window == WINDOW_PARAM)
         *address &= ~WINDOW_MASK;
-    return window == WINDOW_SHARED ? SPACE_SHARED
+    return window == WINDOW_SHARED  ? SPACE_SHARED
            : window == WINDOW_LOCAL ? SPACE_LOCAL
            : window == WINDOW_PARAM ? SPACE_PARAM_ENTRY
                                     : SPACE_GLOBAL;
 }
 
 /* One lane anywhere; with its page locked until done() for global memory. */
-static uint8_t *lane_begin(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address, want *q,
-                           const uint8_t *value, place *locked)
+static uint8_t *lane_begin(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address,
+                           want *q, const uint8_t *value, place *locked)
 {
     locked->a = NULL;
     q->space = resolve(q->space, &address);
@@ -332,8 +339,8 @@ static bool all_written(const uint8_t *state, uint64_t n)
 }
 
 /* A whole range of global memory, if nothing speaks against it; its pages stay locked. */
-static uint8_t *range_begin(worker *k, warp *w, uint64_t address, uint64_t bytes, uint64_t each, uint32_t first_lane,
-                            bool write, bool strong, place *pl)
+static uint8_t *range_begin(worker *k, warp *w, uint64_t address, uint64_t bytes, uint64_t each,
+                            uint32_t first_lane, bool write, bool strong, place *pl)
 {
     if (address & (each - 1) || !find_place(k, address, bytes, pl))
         return NULL;
@@ -348,7 +355,8 @@ static uint8_t *range_begin(worker *k, warp *w, uint64_t address, uint64_t bytes
         uint32_t me = shadow_entry(w, first_lane, strong);
         fine = shadow_mine(k->x, a->w, at, bytes, each, me);
         if (fine && write) {
-            fine = shadow_mine(k->x, a->r1, at, bytes, each, me) && shadow_mine(k->x, a->r2, at, bytes, each, me);
+            fine = shadow_mine(k->x, a->r1, at, bytes, each, me) &&
+                   shadow_mine(k->x, a->r2, at, bytes, each, me);
             if (fine)
                 shadow_fill(a->w, at, bytes, each, me);
         } else if (fine && shadow_stale(k->x, a->r1, at, bytes)) {
@@ -415,8 +423,8 @@ void run_load(worker *k, warp *w, frame *f, const insn *i, uint32_t mask)
     uint64_t each = (uint64_t)i->sub * i->n_vec;
     addresses(k, f, i->src[0], i->imm, a);
     memset(v, 0, sizeof v[0] * i->n_vec);
-    if (i->space == SPACE_PARAM_ENTRY && i->src[0] < 0 && (a[0] & (i->sub - 1u)) == 0 && a[0] <= k->x->l->params.n &&
-        each <= k->x->l->params.n - a[0]) {
+    if (i->space == SPACE_PARAM_ENTRY && i->src[0] < 0 && (a[0] & (i->sub - 1u)) == 0 &&
+        a[0] <= k->x->l->params.n && each <= k->x->l->params.n - a[0]) {
         for (uint32_t n = 0; n < i->n_vec; n++) {
             uint64_t one = get(k->x->l->params.p + a[0] + n * i->sub, i->sub);
             for (int l = 0; l < LANES; l++)
@@ -428,7 +436,8 @@ void run_load(worker *k, warp *w, frame *f, const insn *i, uint32_t mask)
     bool global = i->space == SPACE_GLOBAL || i->space == SPACE_CONST || i->space == SPACE_GENERIC;
     uint32_t n = global ? consecutive(a, mask, each) : 0, first = (uint32_t)__builtin_ctz(mask);
     place pl;
-    const uint8_t *p = n ? range_begin(k, w, a[first], n * each, each, first, false, i->flags & F_STRONG, &pl) : NULL;
+    const uint8_t *p =
+        n ? range_begin(k, w, a[first], n * each, each, first, false, i->flags & F_STRONG, &pl) : NULL;
     if (p) {
         for (uint32_t e = 0; e < i->n_vec; e++)
             spread(v[e] + first, p + e * i->sub, i->sub, each, n);
@@ -462,7 +471,8 @@ void run_store(worker *k, warp *w, frame *f, const insn *i, uint32_t mask)
     bool global = i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC;
     uint32_t n = global ? consecutive(a, mask, each) : 0, first = (uint32_t)__builtin_ctz(mask);
     place pl;
-    uint8_t *p = n ? range_begin(k, w, a[first], n * each, each, first, true, i->flags & F_STRONG, &pl) : NULL;
+    uint8_t *p =
+        n ? range_begin(k, w, a[first], n * each, each, first, true, i->flags & F_STRONG, &pl) : NULL;
     if (p) {
         for (uint32_t l = 0; l < n; l++)
             for (uint32_t e = 0; e < i->n_vec; e++)
@@ -513,7 +523,8 @@ void run_cp_async(worker *k, warp *w, frame *f, const insn *i, uint32_t mask)
     }
 }
 
-uint8_t *access_atomic(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address, uint64_t bytes)
+uint8_t *access_atomic(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address,
+                       uint64_t bytes)
 {
     want q = {.space = i->space, .write = true, .is_atomic = true, .update = true, .bytes = bytes};
     place locked;

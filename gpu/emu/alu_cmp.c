@@ -16,13 +16,13 @@ static inline int64_t sx(uint64_t v, unsigned bits)
 
 #define INTEGER(op, sym)                                                                                     \
     HEAD(u_##op)                                                                                             \
-            d[l] = a[l] sym b[l];                                                                            \
+    d[l] = a[l] sym b[l];                                                                                    \
     }                                                                                                        \
     HEAD(s32_##op)                                                                                           \
-            d[l] = (int32_t)a[l] sym(int32_t) b[l];                                                          \
+    d[l] = (int32_t)a[l] sym(int32_t) b[l];                                                                  \
     }                                                                                                        \
     HEAD(s_##op)                                                                                             \
-            d[l] = sx(a[l], type_bits((ptx_type)i->type)) sym sx(b[l], type_bits((ptx_type)i->type));        \
+    d[l] = sx(a[l], type_bits((ptx_type)i->type)) sym sx(b[l], type_bits((ptx_type)i->type));                \
     }
 
 INTEGER(eq, ==)
@@ -42,30 +42,30 @@ static double half_value(ptx_type t, uint64_t v, bool ftz)
 #define FLOATING(op, expr)                                                                                   \
     static inline uint64_t op##_double(double x, double y)                                                   \
     {                                                                                                        \
-        return (uint64_t)(expr);                                                                                       \
+        return (uint64_t)(expr);                                                                             \
     }                                                                                                        \
     HEAD(f32_##op)                                                                                           \
-        {                                                                                                    \
-            bool ftz = i->flags & F_FTZ;                                                                     \
-            float x = f32_of(ftz ? ftz_f32(a[l]) : a[l]), y = f32_of(ftz ? ftz_f32(b[l]) : b[l]);            \
-            d[l] = (uint64_t)(expr);                                                                                     \
-        }                                                                                                    \
+    {                                                                                                        \
+        bool ftz = i->flags & F_FTZ;                                                                         \
+        float x = f32_of(ftz ? ftz_f32(a[l]) : a[l]), y = f32_of(ftz ? ftz_f32(b[l]) : b[l]);                \
+        d[l] = (uint64_t)(expr);                                                                             \
+    }                                                                                                        \
     }                                                                                                        \
     HEAD(f64_##op)                                                                                           \
-            d[l] = op##_double(f64_of(a[l]), f64_of(b[l]));                                                  \
+    d[l] = op##_double(f64_of(a[l]), f64_of(b[l]));                                                          \
     }                                                                                                        \
     HEAD(half_##op)                                                                                          \
-        {                                                                                                    \
-            ptx_type t = i->type == T_BF16 || i->type == T_BF16X2 ? T_BF16 : T_F16;                          \
-            bool ftz = i->flags & F_FTZ;                                                                     \
-            d[l] = op##_double(half_value(t, a[l], ftz), half_value(t, b[l], ftz));                          \
-            if (i->type == T_F16X2 || i->type == T_BF16X2)                                                   \
-                d[l] |= op##_double(half_value(t, a[l] >> 16, ftz), half_value(t, b[l] >> 16, ftz)) << 1;    \
-        }                                                                                                    \
+    {                                                                                                        \
+        ptx_type t = i->type == T_BF16 || i->type == T_BF16X2 ? T_BF16 : T_F16;                              \
+        bool ftz = i->flags & F_FTZ;                                                                         \
+        d[l] = op##_double(half_value(t, a[l], ftz), half_value(t, b[l], ftz));                              \
+        if (i->type == T_F16X2 || i->type == T_BF16X2)                                                       \
+            d[l] |= op##_double(half_value(t, a[l] >> 16, ftz), half_value(t, b[l] >> 16, ftz)) << 1;        \
+    }                                                                                                        \
     }
 
 FLOATING(feq, x == y)
-FLOATING(fne, x < y || x > y)
+FLOATING(fne, x<y || x> y)
 FLOATING(flt, x < y)
 FLOATING(fle, x <= y)
 FLOATING(fgt, x > y)
@@ -85,22 +85,22 @@ alu_fn *alu_compare(const char *cmp, ptx_type t, bool *integer_ok)
         const char *op;
         alu_fn *u, *s32, *s;
     } ints[] = {
-        {"eq", u_eq, s32_eq, s_eq},   {"ne", u_ne, s32_ne, s_ne},     {"lt", u_lt, s32_lt, s_lt},
-        {"le", u_le, s32_le, s_le},   {"gt", u_gt, s32_gt, s_gt},   {"ge", u_ge, s32_ge, s_ge},
-        {"lo", u_lt, NULL, NULL},     {"ls", u_le, NULL, NULL},     {"hi", u_gt, NULL, NULL},
+        {"eq", u_eq, s32_eq, s_eq}, {"ne", u_ne, s32_ne, s_ne}, {"lt", u_lt, s32_lt, s_lt},
+        {"le", u_le, s32_le, s_le}, {"gt", u_gt, s32_gt, s_gt}, {"ge", u_ge, s32_ge, s_ge},
+        {"lo", u_lt, NULL, NULL},   {"ls", u_le, NULL, NULL},   {"hi", u_gt, NULL, NULL},
         {"hs", u_ge, NULL, NULL},
     };
     static const struct {
         const char *op;
         alu_fn *f32, *f64, *half;
     } floats[] = {
-        {"eq", f32_feq, f64_feq, half_feq},   {"ne", f32_fne, f64_fne, half_fne},
-        {"lt", f32_flt, f64_flt, half_flt},   {"le", f32_fle, f64_fle, half_fle},
-        {"gt", f32_fgt, f64_fgt, half_fgt},   {"ge", f32_fge, f64_fge, half_fge},
-        {"equ", f32_equ, f64_equ, half_equ},  {"neu", f32_neu, f64_neu, half_neu},
-        {"ltu", f32_ltu, f64_ltu, half_ltu},  {"leu", f32_leu, f64_leu, half_leu},
-        {"gtu", f32_gtu, f64_gtu, half_gtu},  {"geu", f32_geu, f64_geu, half_geu},
-        {"num", f32_num, f64_num, half_num},  {"nan", f32_nan, f64_nan, half_nan},
+        {"eq", f32_feq, f64_feq, half_feq},  {"ne", f32_fne, f64_fne, half_fne},
+        {"lt", f32_flt, f64_flt, half_flt},  {"le", f32_fle, f64_fle, half_fle},
+        {"gt", f32_fgt, f64_fgt, half_fgt},  {"ge", f32_fge, f64_fge, half_fge},
+        {"equ", f32_equ, f64_equ, half_equ}, {"neu", f32_neu, f64_neu, half_neu},
+        {"ltu", f32_ltu, f64_ltu, half_ltu}, {"leu", f32_leu, f64_leu, half_leu},
+        {"gtu", f32_gtu, f64_gtu, half_gtu}, {"geu", f32_geu, f64_geu, half_geu},
+        {"num", f32_num, f64_num, half_num}, {"nan", f32_nan, f64_nan, half_nan},
     };
     char cls = type_class(t);
     *integer_ok = cls == 'b' || cls == 'u' || cls == 's';
@@ -112,7 +112,10 @@ alu_fn *alu_compare(const char *cmp, ptx_type t, bool *integer_ok)
     }
     for (size_t k = 0; k < sizeof floats / sizeof *floats; k++)
         if (strcmp(cmp, floats[k].op) == 0)
-            return t == T_F32 ? floats[k].f32 : t == T_F64 ? floats[k].f64 : t == T_TF32 ? NULL : floats[k].half;
+            return t == T_F32    ? floats[k].f32
+                   : t == T_F64  ? floats[k].f64
+                   : t == T_TF32 ? NULL
+                                 : floats[k].half;
     return NULL;
 }
 

@@ -1,5 +1,5 @@
-/* cvt: between all types, with rounding, saturation, flushing. stype is the source's type, type the result's; mask and
- * dst_bits are the destination register's, which may be wider. */
+/* cvt: between all types, with rounding, saturation, flushing. stype is the source's type, type the result's;
+ * mask and dst_bits are the destination register's, which may be wider. */
 #include "gpu/emu/alu.h"
 #include "gpu/emu/fp.h"
 #include "gpu/emu/wrap.h"
@@ -43,7 +43,8 @@ static uint64_t extend_result(const insn *i, uint64_t v)
 static void int_to_int(const insn *i, uint64_t *restrict d, const uint64_t *const s[4])
 {
     unsigned from = type_bits((ptx_type)i->stype), to = type_bits((ptx_type)i->type);
-    bool src_signed = type_class((ptx_type)i->stype) == 's', dst_signed = type_class((ptx_type)i->type) == 's';
+    bool src_signed = type_class((ptx_type)i->stype) == 's',
+         dst_signed = type_class((ptx_type)i->type) == 's';
     for (int l = 0; l < LANES; l++) {
         uint64_t v = s[0][l] & bits_mask(from);
         if (src_signed)
@@ -93,7 +94,9 @@ static uint64_t saturate_unit(double v, fp_format f, uint8_t rnd)
 
 static uint64_t flush(fp_format f, uint64_t bits)
 {
-    return f.emax == 127 && f.precision == 24 ? ftz_f32(bits) : f.emax == 15 && !(bits & 0x7c00) ? bits & 0x8000 : bits;
+    return f.emax == 127 && f.precision == 24 ? ftz_f32(bits)
+           : f.emax == 15 && !(bits & 0x7c00) ? bits & 0x8000
+                                              : bits;
 }
 
 static void int_to_float(const insn *i, uint64_t *restrict d, const uint64_t *const s[4])
@@ -104,7 +107,7 @@ static void int_to_float(const insn *i, uint64_t *restrict d, const uint64_t *co
     for (int l = 0; l < LANES; l++) {
         uint64_t v = s[0][l] & bits_mask(from);
         bool negative = is_signed && sx(v, from) < 0;
-        uint64_t m = negative ? (uint64_t)-(sx(v, from) + 1) + 1 : v;
+        uint64_t m = negative ? (uint64_t) - (sx(v, from) + 1) + 1 : v;
         d[l] = fp_round(f, negative, m, 0, false, i->rnd);
         if (i->flags & F_SAT)
             d[l] = saturate_unit(fp_to_f64(f, d[l]), f, RND_RN);
@@ -122,7 +125,10 @@ static double to_integral(double v, uint8_t rnd)
         return ceil(v);
     default: { /* to nearest, ties to even, whatever the host's mode */
         double below = floor(v), part = v - below;
-        double r = part < 0.5 ? below : part > 0.5 ? below + 1.0 : fmod(below, 2.0) == 0.0 ? below : below + 1.0;
+        double r = part < 0.5                ? below
+                   : part > 0.5              ? below + 1.0
+                   : fmod(below, 2.0) == 0.0 ? below
+                                             : below + 1.0;
         return copysign(r, v);
     }
     }
@@ -198,8 +204,8 @@ static alu_fn *fast(const insn *i)
         uint8_t to, from;
         alu_fn *fn;
     } table[] = {
-        {T_F32, T_S32, f32_s32}, {T_F32, T_U32, f32_u32}, {T_F64, T_S32, f64_s32},  {T_F64, T_U32, f64_u32},
-        {T_F64, T_S64, f64_s64}, {T_F32, T_F64, f32_f64}, {T_F64, T_F32, f64_f32},  {T_F32, T_F16, f32_f16},
+        {T_F32, T_S32, f32_s32},   {T_F32, T_U32, f32_u32}, {T_F64, T_S32, f64_s32}, {T_F64, T_U32, f64_u32},
+        {T_F64, T_S64, f64_s64},   {T_F32, T_F64, f32_f64}, {T_F64, T_F32, f64_f32}, {T_F32, T_F16, f32_f16},
         {T_F32, T_BF16, f32_bf16}, {T_F16, T_F32, f16_f32},
     };
     if (i->flags & (F_FTZ | F_SAT | F_RELU) || (i->rnd != RND_NONE && i->rnd != RND_RN) || i->sub)

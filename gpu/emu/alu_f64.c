@@ -159,9 +159,9 @@ alu_fn *alu_f64(const char *op, const insn *i)
         const char *op;
         alu_fn *fn;
     } table[] = {
-        {"add", add},         {"sub", sub},   {"mul", mul},   {"fma", fma_hard}, {"div", quotient},
-        {"rcp", inverse},     {"sqrt", root}, {"abs", f_abs}, {"neg", f_neg},    {"copysign", f_copysign},
-        {"min", f_min},       {"max", f_max},
+        {"add", add},     {"sub", sub},   {"mul", mul},   {"fma", fma_hard}, {"div", quotient},
+        {"rcp", inverse}, {"sqrt", root}, {"abs", f_abs}, {"neg", f_neg},    {"copysign", f_copysign},
+        {"min", f_min},   {"max", f_max},
     };
     if (i->flags & F_APPROX) {
         if (strcmp(op, "rcp") == 0)

@@ -1,5 +1,5 @@
-/* f16, bf16 and pairs of them: computed in f64, where sums and products of halves are exact or round harmlessly, and
- * rounded once. */
+/* f16, bf16 and pairs of them: computed in f64, where sums and products of halves are exact or round
+ * harmlessly, and rounded once. */
 #include "gpu/emu/alu.h"
 #include "gpu/emu/fp.h"
 
@@ -72,9 +72,9 @@ static uint64_t pick(const mode *m, uint64_t a, uint64_t b)
         for (int l = 0; l < LANES; l++) {                                                                    \
             d[l] = name##_one(&m, s[0][l] & 0xffff, s[1][l] & 0xffff, s[2][l] & 0xffff);                     \
             if (two)                                                                                         \
-                d[l] |= name##_one(&m, s[0][l] >> 16 & 0xffff, s[1][l] >> 16 & 0xffff,                       \
-                                   s[2][l] >> 16 & 0xffff)                                                   \
-                        << 16;                                                                               \
+                d[l] |=                                                                                      \
+                    name##_one(&m, s[0][l] >> 16 & 0xffff, s[1][l] >> 16 & 0xffff, s[2][l] >> 16 & 0xffff)   \
+                    << 16;                                                                                   \
         }                                                                                                    \
     }
 
@@ -94,7 +94,7 @@ alu_fn *alu_half(const char *op, const insn *i)
         const char *op;
         alu_fn *fn;
     } table[] = {
-        {"add", h_add}, {"sub", h_sub}, {"mul", h_mul}, {"fma", h_fma}, {"abs", h_abs},
+        {"add", h_add}, {"sub", h_sub},  {"mul", h_mul},  {"fma", h_fma}, {"abs", h_abs},
         {"neg", h_neg}, {"min", h_pick}, {"max", h_pick}, {"ex2", h_ex2}, {"tanh", h_tanh},
     };
     if (i->rnd != RND_NONE && i->rnd != RND_RN)

@@ -222,7 +222,8 @@ static uint64_t extend(uint64_t v, uint64_t n, bool is_signed, bool wrap)
     uint64_t len = wrap ? n & 31 : n > 32 ? 32 : n;
     if (len == 0)
         return 0;
-    return is_signed ? (uint64_t)sx(v & bits_mask((unsigned)len), (unsigned)len) : v & bits_mask((unsigned)len);
+    return is_signed ? (uint64_t)sx(v & bits_mask((unsigned)len), (unsigned)len)
+                     : v & bits_mask((unsigned)len);
 }
 
 static uint64_t bit_mask(uint64_t pos, uint64_t len, bool wrap)
@@ -276,7 +277,7 @@ FN(f_max_s_relu, (sx(a[l], bits) > sx(b[l], bits) ? sx(a[l], bits) : sx(b[l], bi
                      : (sx(a[l], bits) > sx(b[l], bits) ? a[l] : b[l]))
 FN(f_sad_u, (a[l] < b[l] ? b[l] - a[l] : a[l] - b[l]) + c[l])
 FN(f_sad_s, abs_diff_s(sx(a[l], bits), sx(b[l], bits)) + c[l])
-FN(f_and, a[l] &b[l])
+FN(f_and, a[l] & b[l])
 FN(f_or, a[l] | b[l])
 FN(f_xor, a[l] ^ b[l])
 FN(f_not, ~a[l])
@@ -286,8 +287,8 @@ FN(f_shr_u, (b[l] & UINT32_MAX) >= bits ? 0 : a[l] >> (b[l] & 63))
 FN(f_shr_s, asr(sx(a[l], bits), (b[l] & UINT32_MAX) >= bits ? bits - 1 : (unsigned)(b[l] & 63)))
 FN(f_popc, (uint64_t)__builtin_popcountll(a[l]))
 FN(f_clz, a[l] ? (uint64_t)__builtin_clzll(a[l]) - (64 - bits) : bits)
-FN(f_bfind, highest(a[l], bits, i->flags & F_SIGNED, false))
-FN(f_bfind_shift, highest(a[l], bits, i->flags & F_SIGNED, true))
+FN(f_bfind, highest(a[l], bits, i->flags &F_SIGNED, false))
+FN(f_bfind_shift, highest(a[l], bits, i->flags &F_SIGNED, true))
 FN(f_brev, bit_reverse(a[l], bits))
 FN(f_bfe, extract(a[l], b[l], c[l], bits, i->flags &F_SIGNED))
 FN(f_bfi, insert(a[l], b[l], c[l], s[3][l], bits))
@@ -310,9 +311,9 @@ FN(f_bmsk_clamp, bit_mask(a[l], b[l], false))
 FN(f_mov, a[l])
 FN(f_add_window, a[l] + (uint64_t)i->imm)
 FN(f_slct, sx(c[l], 32) >= 0 ? a[l] : b[l])
-FN(f_slct_f, (c[l] & 0x7fffffff) > 0x7f800000 ? b[l]
+FN(f_slct_f, (c[l] & 0x7fffffff) > 0x7f800000                                               ? b[l]
              : (c[l] & 0x80000000) && (c[l] & (i->flags & F_FTZ ? 0x7f800000 : 0x7fffffff)) ? b[l]
-                                                                                              : a[l])
+                                                                                            : a[l])
 
 alu_fn *alu_int(const char *op, ptx_type t)
 {

@@ -21,7 +21,8 @@ static float divide_approx(float x, float y)
     {                                                                                                        \
         bool ftz = i->flags & F_FTZ, sat = i->flags & F_SAT;                                                 \
         for (int l = 0; l < LANES; l++) {                                                                    \
-            float x = f32_of(ftz ? ftz_f32(s[0][l]) : s[0][l]), y = f32_of(ftz ? ftz_f32(s[1][l]) : s[1][l]);\
+            float x = f32_of(ftz ? ftz_f32(s[0][l]) : s[0][l]),                                              \
+                  y = f32_of(ftz ? ftz_f32(s[1][l]) : s[1][l]);                                              \
             (void)y;                                                                                         \
             float r = expr;                                                                                  \
             if (sat)                                                                                         \

@@ -72,7 +72,8 @@ static WRAPS uint64_t apply(const insn *i, uint64_t a, uint64_t b, uint64_t c)
 
 void run_atomic(worker *k, warp *w, frame *f, const insn *i, uint32_t mask)
 {
-    const uint64_t *base = operand_of(k, f, i->src[0]), *b = operand_of(k, f, i->src[1]), *c = operand_of(k, f, i->src[2]);
+    const uint64_t *base = operand_of(k, f, i->src[0]), *b = operand_of(k, f, i->src[1]),
+                   *c = operand_of(k, f, i->src[2]);
     uint64_t old[LANES] = {0}, bytes = type_bits((ptx_type)i->type) / 8;
     if (i->space != SPACE_SHARED) {
         /* Atomics hand over what came before the last fence of the block, and take over what others did. */

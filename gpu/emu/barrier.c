@@ -11,7 +11,8 @@ static uint32_t barrier_id(worker *k, warp *w, const frame *f, const insn *i, ui
 {
     uint64_t id = operand_of(k, f, i->src[0])[lane];
     if (id >= N_BARRIERS) {
-        note(k, w, f, i, lane, EMU_FIND_BARRIER, "barrier %llu, of which there are 16", (unsigned long long)id);
+        note(k, w, f, i, lane, EMU_FIND_BARRIER, "barrier %llu, of which there are 16",
+             (unsigned long long)id);
         return 0;
     }
     return (uint32_t)id;
@@ -48,7 +49,8 @@ static void arrive(worker *k, warp *w, const strand *s, const insn *i, bool wait
         if (w->seen[v] > b->joined[v])
             b->joined[v] = w->seen[v];
     if (w->exited)
-        note(k, w, s->fr, i, lane, EMU_FIND_BARRIER, "%d threads of this warp have exited", __builtin_popcount(w->exited));
+        note(k, w, s->fr, i, lane, EMU_FIND_BARRIER, "%d threads of this warp have exited",
+             __builtin_popcount(w->exited));
     if (waits) {
         b->waiting |= UINT32_C(1) << w->index;
         w->blocked = true;
@@ -64,7 +66,9 @@ static void result(const warp *w, const strand *s, const insn *i, uint32_t mask)
     if (i->sub == BAR_POPC)
         put(s->fr, i->dst, d, mask);
     else if (i->sub >= BAR_AND)
-        put_pred(s->fr, i->dst2, (i->sub == BAR_AND ? w->red_count == w->red_voters : w->red_count != 0) ? EMU_FULL : 0, mask);
+        put_pred(s->fr, i->dst2,
+                 (i->sub == BAR_AND ? w->red_count == w->red_voters : w->red_count != 0) ? EMU_FULL : 0,
+                 mask);
 }
 
 bool run_barrier(worker *k, warp *w, strand *s, const insn *i, uint32_t mask)
@@ -75,8 +79,8 @@ bool run_barrier(worker *k, warp *w, strand *s, const insn *i, uint32_t mask)
         return true;
     }
     if (mask != s->mask)
-        note(k, w, s->fr, i, (uint32_t)__builtin_ctz(mask), EMU_FIND_BARRIER, "only %d of %d threads take the barrier",
-             __builtin_popcount(mask), __builtin_popcount(live(w)));
+        note(k, w, s->fr, i, (uint32_t)__builtin_ctz(mask), EMU_FIND_BARRIER,
+             "only %d of %d threads take the barrier", __builtin_popcount(mask), __builtin_popcount(live(w)));
     if (s->mask == live(w) && i->sub == BAR_ARRIVE) {
         arrive(k, w, s, i, false);
         return true;
@@ -96,8 +100,9 @@ void barrier_diverged(worker *k, warp *w)
             first = &w->s[n];
     at = &first->fr->code[first->pc];
     uint32_t lane = (uint32_t)__builtin_ctz(first->mask);
-    note(k, w, first->fr, at, lane, EMU_FIND_BARRIER, "%d of %d threads of the warp are here, the others elsewhere",
-         __builtin_popcount(first->mask), __builtin_popcount(live(w)));
+    note(k, w, first->fr, at, lane, EMU_FIND_BARRIER,
+         "%d of %d threads of the warp are here, the others elsewhere", __builtin_popcount(first->mask),
+         __builtin_popcount(live(w)));
     if (at->sub == BAR_ARRIVE) {
         arrive(k, w, first, at, false);
         first->state = RUNNABLE;

@@ -12,9 +12,10 @@ bool worker_init(worker *k, launch *x)
         others += n == x->entry_index ? 0 : (m->funcs[n].local_bytes + 15) & ~UINT64_C(15);
     k->local_stride = x->entry->local_bytes + 16 + (others ? 4 * others : 0);
     k->shared_bytes = x->shared_static + x->shared_dynamic;
-    size_t shared = (size_t)k->shared_bytes + 1, local = (size_t)(k->local_stride * x->n_threads) + (size_t)k->local_stride * LANES;
+    size_t shared = (size_t)k->shared_bytes + 1,
+           local = (size_t)(k->local_stride * x->n_threads) + (size_t)k->local_stride * LANES;
     bool has_local = x->entry->local_bytes + others > 0;
-    if (has_local && local > (size_t)1 << 32)
+    if (has_local && local > (size_t)1 << 29)
         return false;
     k->warps = calloc(x->n_warps, sizeof *k->warps);
     k->shared = calloc(1, shared);
@@ -29,8 +30,8 @@ bool worker_init(worker *k, launch *x)
     k->records = calloc(MAX_RECORDS, sizeof *k->records);
     if (!has_local)
         k->local_stride = 0;
-    bool fine = k->warps && k->shared && k->shared_state && k->shared_w && k->shared_r1 && k->shared_r2 && k->local &&
-                k->local_state && k->free_frames && k->counts && k->records;
+    bool fine = k->warps && k->shared && k->shared_state && k->shared_w && k->shared_r1 && k->shared_r2 &&
+                k->local && k->local_state && k->free_frames && k->counts && k->records;
     for (uint32_t n = 0; fine && n < m->n_funcs; n++)
         fine = (k->counts[n] = calloc(m->funcs[n].n_code + 1, sizeof **k->counts)) != NULL;
     return fine;

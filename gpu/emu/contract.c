@@ -1,5 +1,5 @@
-/* Pairs of mul and add or sub that ptxas may contract: neither has a rounding modifier, the product is used in the same
- * basic block, and nothing between changes what went into it. */
+/* Pairs of mul and add or sub that ptxas may contract: neither has a rounding modifier, the product is used
+ * in the same basic block, and nothing between changes what went into it. */
 #include "gpu/emu/alu.h"
 #include "gpu/emu/parse.h"
 #include <stdlib.h>

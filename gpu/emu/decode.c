@@ -11,8 +11,8 @@ static void mnemonic(const raw_insn *r, char *out, size_t n)
     size_t at = 0;
     out[0] = 0;
     for (uint32_t k = 0; k < r->n_parts && at + 1 < n; k++) {
-        int w = snprintf(out + at, n - at, "%s%.*s", k ? "." : "", (int)(r->part[k].n < 60 ? r->part[k].n : 60),
-                         (const char *)r->part[k].p);
+        int w = snprintf(out + at, n - at, "%s%.*s", k ? "." : "",
+                         (int)(r->part[k].n < 60 ? r->part[k].n : 60), (const char *)r->part[k].p);
         at += w > 0 ? (size_t)w : 0;
     }
 }
@@ -117,7 +117,7 @@ uint8_t take_rounding(raw_insn *r)
     static const struct {
         const char *word;
         uint8_t rnd;
-    } words[] = {{"rn", RND_RN},   {"rz", RND_RZ},   {"rm", RND_RM},   {"rp", RND_RP},  {"rna", RND_RNA},
+    } words[] = {{"rn", RND_RN},  {"rz", RND_RZ},  {"rm", RND_RM},  {"rp", RND_RP}, {"rna", RND_RNA},
                  {"rni", RND_RN}, {"rzi", RND_RZ}, {"rmi", RND_RM}, {"rpi", RND_RP}};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (take(r, words[k].word))
@@ -167,6 +167,17 @@ static rp_code symbol_source(parser *p, raw_insn *r, const operand *o, ptx_type 
     return p->e->code;
 }
 
+/* Whether a name begins like a special register that is not emulated. */
+static bool special_family(span name)
+{
+    static const char *const families[] = {"%pm",          "%envreg",        "%reserved_smem",
+                                           "%is_explicit", "%current_graph", "%aggr_smem"};
+    for (size_t k = 0; k < sizeof families / sizeof *families; k++)
+        if (name.n >= strlen(families[k]) && memcmp(name.p, families[k], strlen(families[k])) == 0)
+            return true;
+    return false;
+}
+
 rp_code source_of(parser *p, raw_insn *r, const operand *o, ptx_type t, bool loose, int32_t *out)
 {
     unsigned want = type_bits(t);
@@ -201,13 +212,16 @@ rp_code source_of(parser *p, raw_insn *r, const operand *o, ptx_type t, bool loo
         return symbol_source(p, r, o, t, out);
     case O_SPECIAL:
         if ((int64_t)o->bits < 0) {
+            if (!special_family(o->name))
+                return insn_error(p, r, "%.*s is not declared", (int)(o->name.n < 80 ? o->name.n : 80),
+                                  (const char *)o->name.p);
             raw_insn named = *r;
             named.n_parts = 1;
             named.part[0] = o->name;
             return refuse(p, &named);
         }
-        return temporary(p, r, K_SPECIAL, (int64_t)o->bits, want < special_bits((int)o->bits) ? want : special_bits((int)o->bits),
-                         out);
+        return temporary(p, r, K_SPECIAL, (int64_t)o->bits,
+                         want < special_bits((int)o->bits) ? want : special_bits((int)o->bits), out);
     case O_NAME:
         return insn_error(p, r, "%.*s is not declared", (int)(o->name.n < 80 ? o->name.n : 80),
                           (const char *)o->name.p);
@@ -238,7 +252,8 @@ rp_code pred_source(parser *p, raw_insn *r, uint32_t k, int32_t *slot, bool *neg
     return RP_OK;
 }
 
-rp_code dest_of(parser *p, raw_insn *r, const operand *o, ptx_type t, bool loose, int32_t *out, uint8_t *bits_out)
+rp_code dest_of(parser *p, raw_insn *r, const operand *o, ptx_type t, bool loose, int32_t *out,
+                uint8_t *bits_out)
 {
     unsigned want = type_bits(t);
     if (o->kind == O_SINK) {

@@ -18,7 +18,8 @@ static bool take_any(raw_insn *r, const char *const *words, char *out, size_t n)
     return false;
 }
 
-/* Emit dst = fn(sources), the sources' types given; dst type dt. prepare has been filled with the flags and so on. */
+/* Emit dst = fn(sources), the sources' types given; dst type dt. prepare has been filled with the flags and
+ * so on. */
 static rp_code lanes(parser *p, raw_insn *r, const insn *prepared, alu_fn *fn, ptx_type dt, bool loose_dst,
                      const ptx_type *st, uint32_t n)
 {
@@ -82,7 +83,8 @@ static rp_code integer(parser *p, raw_insn *r, ptx_type t)
     char op[32], part[16] = "";
     insn q = {.type = (uint8_t)t};
     snprintf(op, sizeof op, "%.*s", (int)(r->part[0].n < 12 ? r->part[0].n : 12), (const char *)r->part[0].p);
-    bool mul = strcmp(op, "mul") == 0 || strcmp(op, "mul24") == 0, mad = strcmp(op, "mad") == 0 || strcmp(op, "mad24") == 0;
+    bool mul = strcmp(op, "mul") == 0 || strcmp(op, "mul24") == 0,
+         mad = strcmp(op, "mad") == 0 || strcmp(op, "mad24") == 0;
     bool unary = strcmp(op, "abs") == 0 || strcmp(op, "neg") == 0;
     ptx_type dt = t, ct = t;
     if (type_bits(t) < 16 || (type_class(t) == 'b'))
@@ -104,7 +106,9 @@ static rp_code integer(parser *p, raw_insn *r, ptx_type t)
         if (strcmp(part, "wide") == 0) {
             if (type_bits(t) > 32)
                 return refuse(p, r);
-            dt = ct = type_class(t) == 's' ? (type_bits(t) == 16 ? T_S32 : T_S64) : type_bits(t) == 16 ? T_U32 : T_U64;
+            dt = ct = type_class(t) == 's' ? (type_bits(t) == 16 ? T_S32 : T_S64)
+                      : type_bits(t) == 16 ? T_U32
+                                           : T_U64;
         }
     }
     if (take(r, "sat")) {
@@ -133,7 +137,8 @@ static rp_code floating(parser *p, raw_insn *r, ptx_type t)
     if (strcmp(op, "mad") == 0)
         strcpy(op, "fma");
     bool full = take(r, "full"), approx = take(r, "approx");
-    bool unary = strchr("anrsclet", op[0]) && strcmp(op, "add") != 0 && strcmp(op, "sub") != 0 && strcmp(op, "copysign") != 0;
+    bool unary = strchr("anrsclet", op[0]) && strcmp(op, "add") != 0 && strcmp(op, "sub") != 0 &&
+                 strcmp(op, "copysign") != 0;
     bool arithmetic = strcmp(op, "add") == 0 || strcmp(op, "sub") == 0 || strcmp(op, "mul") == 0;
     bool is_half = t == T_F16 || t == T_BF16 || t == T_F16X2 || t == T_BF16X2;
     bool rounds = arithmetic || strcmp(op, "fma") == 0 || strcmp(op, "div") == 0 || strcmp(op, "rcp") == 0 ||
@@ -159,11 +164,13 @@ static rp_code floating(parser *p, raw_insn *r, ptx_type t)
         strcat(op, ".full");
     if (full || approx)
         q.flags |= F_APPROX;
-    alu_fn *fn = is_half ? (t == T_F16 || t == T_F16X2 || !(q.flags & F_FTZ) || transcendental ? alu_half(op, &q) : NULL)
-                 : t == T_F64                                                                 ? alu_f64(op, &q)
-                 : t != T_F32                                                                 ? NULL
-                 : full || approx                                                             ? alu_math(op, &q)
-                                                                                              : alu_f32(op, &q);
+    alu_fn *fn =
+        is_half
+            ? (t == T_F16 || t == T_F16X2 || !(q.flags & F_FTZ) || transcendental ? alu_half(op, &q) : NULL)
+        : t == T_F64     ? alu_f64(op, &q)
+        : t != T_F32     ? NULL
+        : full || approx ? alu_math(op, &q)
+                         : alu_f32(op, &q);
     if (is_half && strcmp(op, "fma") == 0 && !q.rnd)
         fn = NULL;
     ptx_type st[3] = {t, t, t};
@@ -210,7 +217,7 @@ static uint8_t take_bool(raw_insn *r)
 /* setp and set. */
 static rp_code compare(parser *p, raw_insn *r, bool set)
 {
-    static const char *const cmps[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls", "hi", "hs",
+    static const char *const cmps[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls",  "hi", "hs",
                                        "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", NULL};
     char cmp[8] = "";
     insn q = {0};
@@ -335,7 +342,9 @@ static rp_code bit_ops(parser *p, raw_insn *r, bool *known)
     if (is_op(r, "shl") || is_op(r, "shr")) {
         ptx_type t = take_type(r), st[2] = {t, T_B32};
         q.type = (uint8_t)t;
-        return type_bits(t) < 16 ? refuse(p, r) : lanes(p, r, &q, alu_int(is_op(r, "shl") ? "shl" : "shr", t), t, false, st, 2);
+        return type_bits(t) < 16
+                   ? refuse(p, r)
+                   : lanes(p, r, &q, alu_int(is_op(r, "shl") ? "shl" : "shr", t), t, false, st, 2);
     }
     if (is_op(r, "popc") || is_op(r, "clz") || is_op(r, "bfind")) {
         bool shift = take(r, "shiftamt");
@@ -344,7 +353,12 @@ static rp_code bit_ops(parser *p, raw_insn *r, bool *known)
         q.flags = type_class(t) == 's' ? F_SIGNED : 0;
         if (type_bits(t) < 32)
             return refuse(p, r);
-        return lanes(p, r, &q, alu_int(is_op(r, "popc") ? "popc" : is_op(r, "clz") ? "clz" : shift ? "bfind.shiftamt" : "bfind", t),
+        return lanes(p, r, &q,
+                     alu_int(is_op(r, "popc")  ? "popc"
+                             : is_op(r, "clz") ? "clz"
+                             : shift           ? "bfind.shiftamt"
+                                               : "bfind",
+                             t),
                      T_B32, false, &t, 1);
     }
     if (is_op(r, "brev")) {
@@ -377,7 +391,11 @@ static rp_code bit_ops(parser *p, raw_insn *r, bool *known)
         q.type = T_B32;
         if (left == right || wrap == clamp || t != T_B32)
             return refuse(p, r);
-        return lanes(p, r, &q, alu_int(left ? (wrap ? "shf.l.wrap" : "shf.l.clamp") : wrap ? "shf.r.wrap" : "shf.r.clamp", T_B32),
+        return lanes(p, r, &q,
+                     alu_int(left   ? (wrap ? "shf.l.wrap" : "shf.l.clamp")
+                             : wrap ? "shf.r.wrap"
+                                    : "shf.r.clamp",
+                             T_B32),
                      T_B32, false, st, 3);
     }
     if (is_op(r, "lop3")) {
@@ -400,7 +418,8 @@ static rp_code bit_ops(parser *p, raw_insn *r, bool *known)
         q.stype = (uint8_t)tb;
         q.flags = hi ? F_HI : 0;
         bool fine = (ta == T_U32 || ta == T_S32) && (tb == T_U32 || tb == T_S32);
-        return lanes(p, r, &q, fine ? alu_int(is_op(r, "dp4a") ? "dp4a" : "dp2a", T_U32) : NULL, T_B32, false, st, 3);
+        return lanes(p, r, &q, fine ? alu_int(is_op(r, "dp4a") ? "dp4a" : "dp2a", T_U32) : NULL, T_B32, false,
+                     st, 3);
     }
     if (is_op(r, "fns")) {
         ptx_type t = take_type(r), st[3] = {T_B32, T_B32, T_B32};
@@ -414,7 +433,11 @@ static rp_code bit_ops(parser *p, raw_insn *r, bool *known)
         q.flags = t == T_S32 ? F_SIGNED : 0;
         if (wrap == clamp || type_bits(t) != 32)
             return refuse(p, r);
-        return lanes(p, r, &q, alu_int(ext ? (wrap ? "szext.wrap" : "szext.clamp") : wrap ? "bmsk.wrap" : "bmsk.clamp", T_B32),
+        return lanes(p, r, &q,
+                     alu_int(ext    ? (wrap ? "szext.wrap" : "szext.clamp")
+                             : wrap ? "bmsk.wrap"
+                                    : "bmsk.clamp",
+                             T_B32),
                      T_B32, false, st, 2);
     }
     if (is_op(r, "slct")) {
@@ -422,10 +445,12 @@ static rp_code bit_ops(parser *p, raw_insn *r, bool *known)
         ptx_type t = take_type(r), ct = take_type(r), st[3] = {t, t, ct};
         q.type = (uint8_t)t;
         bool fine = (ct == T_S32 || ct == T_F32) && type_bits(t) >= 16;
-        return lanes(p, r, &q, fine ? alu_int(ct == T_F32 ? "slct.f" : "slct", T_B64) : NULL, t, false, st, 3);
+        return lanes(p, r, &q, fine ? alu_int(ct == T_F32 ? "slct.f" : "slct", T_B64) : NULL, t, false, st,
+                     3);
     }
     if (is_op(r, "testp")) {
-        static const char *const classes[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
+        static const char *const classes[] = {"finite",     "infinite", "number",
+                                              "notanumber", "normal",   "subnormal"};
         int which = -1;
         for (int k = 0; k < 6; k++)
             if (take(r, classes[k]))
@@ -473,9 +498,9 @@ static ptx_type last_type(const raw_insn *r)
 
 rp_code decode_alu(parser *p, raw_insn *r, bool *known)
 {
-    static const char *const arithmetic[] = {"add", "sub", "mul", "mad", "mul24", "mad24", "fma", "div", "rem", "abs", "neg",
-                                             "min", "max", "sad", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh",
-                                             "copysign", NULL};
+    static const char *const arithmetic[] = {
+        "add", "sub", "mul", "mad",  "mul24", "mad24", "fma", "div", "rem", "abs",  "neg",      "min",
+        "max", "sad", "rcp", "sqrt", "rsqrt", "sin",   "cos", "lg2", "ex2", "tanh", "copysign", NULL};
     *known = true;
     if (is_op(r, "setp"))
         return compare(p, r, false);

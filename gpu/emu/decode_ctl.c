@@ -25,8 +25,11 @@ static rp_code branch(parser *p, raw_insn *r)
         return insn_error(p, r, "expected a label");
     if (!grow(p, &p->fixups, p->n_fixups, &p->cap_fixups, sizeof *p->fixups) || !plain(p, r, K_BRA))
         return p->e->code;
-    p->fixups[p->n_fixups++] = (fixup){.insn = p->f->n_code - 1, .name = r->op[0].name, .scope = p->scope,
-                                       .line = r->op[0].line, .column = r->op[0].column};
+    p->fixups[p->n_fixups++] = (fixup){.insn = p->f->n_code - 1,
+                                       .name = r->op[0].name,
+                                       .scope = p->scope,
+                                       .line = r->op[0].line,
+                                       .column = r->op[0].column};
     return RP_OK;
 }
 
@@ -58,7 +61,8 @@ static rp_code actuals(parser *p, raw_insn *r, const operand *o, call_param **ou
     for (uint32_t k = 0; k < o->n; k++) {
         const operand *a = &o->elements[k];
         if (a->kind == O_SYM && a->sym->kind == SYM_VAR && a->sym->space == SPACE_PARAM) {
-            v[k] = (call_param){.type = a->sym->type, .offset = (uint32_t)a->sym->address, .bytes = (uint32_t)a->sym->bytes};
+            v[k] = (call_param){
+                .type = a->sym->type, .offset = (uint32_t)a->sym->address, .bytes = (uint32_t)a->sym->bytes};
         } else if (a->kind == O_SINK) {
             v[k] = (call_param){.bytes = 0};
         } else {
@@ -97,8 +101,8 @@ static rp_code call(parser *p, raw_insn *r)
         if (callee->entry)
             return insn_error(p, r, "a call of an entry");
         if (callee->n_arg != site.n_arg || callee->n_ret != site.n_ret)
-            return insn_error(p, r, "%u arguments and %u results, declared are %u and %u", site.n_arg, site.n_ret, callee->n_arg,
-                              callee->n_ret);
+            return insn_error(p, r, "%u arguments and %u results, declared are %u and %u", site.n_arg,
+                              site.n_ret, callee->n_arg, callee->n_ret);
         if (!grow(p, &p->f->calls, p->f->n_calls, &p->cap_calls, sizeof *p->f->calls))
             return p->e->code;
         p->f->calls[p->f->n_calls++] = site.function;
@@ -229,7 +233,11 @@ static rp_code shuffle(parser *p, raw_insn *r)
 static rp_code vote(parser *p, raw_insn *r)
 {
     bool sync = take(r, "sync");
-    int mode = take(r, "all") ? VOTE_ALL : take(r, "any") ? VOTE_ANY : take(r, "uni") ? VOTE_UNI : take(r, "ballot") ? VOTE_BALLOT : -1;
+    int mode = take(r, "all")      ? VOTE_ALL
+               : take(r, "any")    ? VOTE_ANY
+               : take(r, "uni")    ? VOTE_UNI
+               : take(r, "ballot") ? VOTE_BALLOT
+                                   : -1;
     ptx_type t = take_type(r);
     insn q = {0};
     uint8_t bits = 0;
@@ -277,8 +285,9 @@ static rp_code match_redux(parser *p, raw_insn *r, bool redux)
     int32_t d = 0, a = 0, m = 0;
     uint8_t bits = 0;
     char cls = type_class(t);
-    if (!sync || op < 0 || (redux ? type_bits(t) != 32 || cls == 'f' || cls == 'h' || (op <= ATOM_MAX && cls == 'b')
-                                  : type_bits(t) < 32 || cls != 'b'))
+    if (!sync || op < 0 ||
+        (redux ? type_bits(t) != 32 || cls == 'f' || cls == 'h' || (op <= ATOM_MAX && cls == 'b')
+               : type_bits(t) < 32 || cls != 'b'))
         return refuse(p, r);
     if (want_ops(p, r, 3, 3) || dest(p, r, 0, T_B32, false, &d, &bits) || source(p, r, 1, t, false, &a) ||
         source(p, r, 2, T_B32, false, &m))
@@ -315,7 +324,8 @@ static rp_code small(parser *p, raw_insn *r, bool *known)
     if (is_op(r, "elect")) {
         if (!take(r, "sync"))
             return refuse(p, r);
-        if (want_ops(p, r, 2, 2) || dest(p, r, 0, T_B32, false, &d, &bits) || source(p, r, 1, T_B32, false, &m))
+        if (want_ops(p, r, 2, 2) || dest(p, r, 0, T_B32, false, &d, &bits) ||
+            source(p, r, 1, T_B32, false, &m))
             return p->e->code;
         int32_t q = r->op[0].pair_pred;
         insn *i = plain(p, r, K_ELECT);

@@ -14,9 +14,14 @@ static ptx_space take_space(raw_insn *r)
     static const struct {
         const char *word;
         ptx_space space;
-    } words[] = {{"global", SPACE_GLOBAL},        {"shared", SPACE_SHARED}, {"shared::cta", SPACE_SHARED},
-                 {"local", SPACE_LOCAL},          {"const", SPACE_CONST},   {"param", SPACE_PARAM},
-                 {"param::entry", SPACE_PARAM_ENTRY}, {"param::func", SPACE_PARAM}};
+    } words[] = {{"global", SPACE_GLOBAL},
+                 {"shared", SPACE_SHARED},
+                 {"shared::cta", SPACE_SHARED},
+                 {"local", SPACE_LOCAL},
+                 {"const", SPACE_CONST},
+                 {"param", SPACE_PARAM},
+                 {"param::entry", SPACE_PARAM_ENTRY},
+                 {"param::func", SPACE_PARAM}};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (take(r, words[k].word))
             return words[k].space;
@@ -26,10 +31,28 @@ static ptx_space take_space(raw_insn *r)
 /* Hints about caches change nothing here. */
 static bool take_hints(raw_insn *r)
 {
-    static const char *const hints[] = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified", "weak", "L1::evict_normal",
-                                        "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
-                                        "L2::evict_first", "L2::evict_last", "L2::evict_normal", "L2::64B", "L2::128B",
-                                        "L2::256B", "level::eviction_priority"};
+    static const char *const hints[] = {"ca",
+                                        "cg",
+                                        "cs",
+                                        "lu",
+                                        "cv",
+                                        "wb",
+                                        "wt",
+                                        "nc",
+                                        "unified",
+                                        "weak",
+                                        "L1::evict_normal",
+                                        "L1::evict_unchanged",
+                                        "L1::evict_first",
+                                        "L1::evict_last",
+                                        "L1::no_allocate",
+                                        "L2::evict_first",
+                                        "L2::evict_last",
+                                        "L2::evict_normal",
+                                        "L2::64B",
+                                        "L2::128B",
+                                        "L2::256B",
+                                        "level::eviction_priority"};
     for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
         take(r, hints[k]);
     return take(r, "L2::cache_hint");
@@ -80,7 +103,8 @@ rp_code address_of(parser *p, raw_insn *r, const operand *o, ptx_space *space, i
         *space = s->space;
     if (*space == SPACE_PARAM_ENTRY && s->space == SPACE_PARAM)
         *space = SPACE_PARAM;
-    bool fits = s->space == *space || (*space == SPACE_GENERIC && (s->space == SPACE_GLOBAL || s->space == SPACE_CONST));
+    bool fits = s->space == *space ||
+                (*space == SPACE_GENERIC && (s->space == SPACE_GLOBAL || s->space == SPACE_CONST));
     if (s->space == SPACE_GENERIC)
         return refuse(p, r);
     if (!fits)
@@ -104,7 +128,8 @@ static rp_code elements(parser *p, raw_insn *r, const operand *o, ptx_type t, ui
         return insn_error(p, r, "a vector where one element is wanted");
     for (uint32_t k = 0; k < n; k++) {
         const operand *one = o->kind == O_VECTOR ? &o->elements[k] : o;
-        if (load ? dest_of(p, r, one, t, true, &slots[k], &bits[k]) : source_of(p, r, one, t, true, &slots[k]))
+        if (load ? dest_of(p, r, one, t, true, &slots[k], &bits[k])
+                 : source_of(p, r, one, t, true, &slots[k]))
             return p->e->code;
     }
     q->extra = p->m->n_vecs;
@@ -196,7 +221,8 @@ static rp_code atomic(parser *p, raw_insn *r, bool red)
         if (take(r, ops[k]))
             op = k;
     ptx_type t = take_type(r);
-    if (op < 0 || !atom_type_ok((unsigned)op, t) || (space != SPACE_GENERIC && space != SPACE_GLOBAL && space != SPACE_SHARED))
+    if (op < 0 || !atom_type_ok((unsigned)op, t) ||
+        (space != SPACE_GENERIC && space != SPACE_GLOBAL && space != SPACE_SHARED))
         return refuse(p, r);
     uint32_t at = red ? 0 : 1, n = at + 2 + (op == ATOM_CAS) + policy;
     if (red && (op == ATOM_CAS || op == ATOM_EXCH))
@@ -226,10 +252,12 @@ static rp_code cvta(parser *p, raw_insn *r)
         return refuse(p, r);
     if (space == SPACE_PARAM)
         space = SPACE_PARAM_ENTRY;
-    uint64_t window = space == SPACE_SHARED ? WINDOW_SHARED : space == SPACE_LOCAL ? WINDOW_LOCAL
-                      : space == SPACE_PARAM_ENTRY                                 ? WINDOW_PARAM
-                                                                                   : 0;
-    if (want_ops(p, r, 2, 2) || dest(p, r, 0, t, false, &q.dst, &bits) || source(p, r, 1, t, false, &q.src[0]))
+    uint64_t window = space == SPACE_SHARED        ? WINDOW_SHARED
+                      : space == SPACE_LOCAL       ? WINDOW_LOCAL
+                      : space == SPACE_PARAM_ENTRY ? WINDOW_PARAM
+                                                   : 0;
+    if (want_ops(p, r, 2, 2) || dest(p, r, 0, t, false, &q.dst, &bits) ||
+        source(p, r, 1, t, false, &q.src[0]))
         return p->e->code;
     q.imm = to ? -(int64_t)window : (int64_t)window;
     q.type = (uint8_t)t;
@@ -256,8 +284,8 @@ static rp_code isspacep(parser *p, raw_insn *r)
 
 static rp_code fence(parser *p, raw_insn *r)
 {
-    static const char *const more[] = {"proxy", "alias", "async", "async::generic", "async.global", "shared::cta", "global",
-                                       "membar", "tensormap::generic"};
+    static const char *const more[] = {"proxy",       "alias",  "async",  "async::generic",    "async.global",
+                                       "shared::cta", "global", "membar", "tensormap::generic"};
     insn q = {.kind = K_FENCE};
     bool wide = false;
     for (uint32_t k = 1; k < r->n_parts; k++)
@@ -286,7 +314,8 @@ static rp_code cp_async(parser *p, raw_insn *r)
         return refuse(p, r);
     if (take(r, "commit_group") || take(r, "wait_all") || take(r, "wait_group"))
         return nothing(p, r);
-    if ((!take(r, "ca") && !take(r, "cg")) || (!take(r, "shared") && !take(r, "shared::cta")) || !take(r, "global"))
+    if ((!take(r, "ca") && !take(r, "cg")) || (!take(r, "shared") && !take(r, "shared::cta")) ||
+        !take(r, "global"))
         return refuse(p, r);
     bool policy = take_hints(r);
     if (want_ops(p, r, 3 + policy, 4 + policy))

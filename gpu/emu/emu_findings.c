@@ -33,7 +33,7 @@ rp_code emu_add_kernel_findings(rp_err *e, emu_phase *p, const job_step *s, cons
         result_finding f = {.kind = emu_find_name(x->kind),
                             .fixture = p->fixture,
                             .kernel = s->entry,
-                            .buffer = x->buffer ? x->buffer : "",
+                            .buffer = scratch_strdup(p->sc, x->buffer ? x->buffer : ""),
                             .node = s->node,
                             .line = x->line ? x->line : x->ptx_line,
                             .block = {x->ctaid[0], x->ctaid[1], x->ctaid[2]},
@@ -41,9 +41,9 @@ rp_code emu_add_kernel_findings(rp_err *e, emu_phase *p, const job_step *s, cons
                             .offset_bytes = x->has_address ? x->offset_bytes : 0,
                             .bytes = x->bytes,
                             .count = x->count,
-                            .message = scratch_printf(p->sc, "node %llu (%.64s) %s",
-                                                      (unsigned long long)s->node, s->entry, text)};
-        if (!f.message)
+                            .message =
+                                scratch_printf(p->sc, "node %llu, %s", (unsigned long long)s->node, text)};
+        if (!f.message || !f.buffer)
             return err_nomem(e);
         if (emu_add_finding(e, p, &f))
             return e->code;

@@ -1,4 +1,5 @@
-/* A launch: checks of its sizes, blocks over host threads, undoing and running again one by one where they conflict. */
+/* A launch: checks of its sizes, blocks over host threads, undoing and running again one by one where they
+ * conflict. */
 #include "gpu/emu/exec.h"
 #include "artifacts/base/ck.h"
 #include "gpu/emu/parse.h"
@@ -15,16 +16,19 @@ static void judge(const ptx_entry *en, const emu_launch *l, char *out, size_t n)
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     uint64_t limit = (uint64_t)en->maxntid[0] * en->maxntid[1] * en->maxntid[2];
     out[0] = 0;
-    if (!l->grid[0] || !l->grid[1] || !l->grid[2] || l->grid[0] > INT32_MAX || l->grid[1] > 65535 || l->grid[2] > 65535)
+    if (!l->grid[0] || !l->grid[1] || !l->grid[2] || l->grid[0] > INT32_MAX || l->grid[1] > 65535 ||
+        l->grid[2] > 65535)
         snprintf(out, n, "a grid of %u,%u,%u blocks", l->grid[0], l->grid[1], l->grid[2]);
-    else if (!l->block[0] || !l->block[1] || !l->block[2] || l->block[0] > MAX_BLOCK || l->block[1] > MAX_BLOCK ||
-             l->block[2] > 64 || threads > MAX_BLOCK)
+    else if (!l->block[0] || !l->block[1] || !l->block[2] || l->block[0] > MAX_BLOCK ||
+             l->block[1] > MAX_BLOCK || l->block[2] > 64 || threads > MAX_BLOCK)
         snprintf(out, n, "blocks of %u,%u,%u threads", l->block[0], l->block[1], l->block[2]);
-    else if (en->reqntid[0] && (l->block[0] != en->reqntid[0] || l->block[1] != en->reqntid[1] || l->block[2] != en->reqntid[2]))
-        snprintf(out, n, "blocks of %u,%u,%u threads, the entry requires %u,%u,%u", l->block[0], l->block[1], l->block[2],
-                 en->reqntid[0], en->reqntid[1], en->reqntid[2]);
+    else if (en->reqntid[0] && (l->block[0] != en->reqntid[0] || l->block[1] != en->reqntid[1] ||
+                                l->block[2] != en->reqntid[2]))
+        snprintf(out, n, "blocks of %u,%u,%u threads, the entry requires %u,%u,%u", l->block[0], l->block[1],
+                 l->block[2], en->reqntid[0], en->reqntid[1], en->reqntid[2]);
     else if (limit && threads > limit)
-        snprintf(out, n, "blocks of %llu threads, the entry allows %llu", (unsigned long long)threads, (unsigned long long)limit);
+        snprintf(out, n, "blocks of %llu threads, the entry allows %llu", (unsigned long long)threads,
+                 (unsigned long long)limit);
     else if (l->shared_bytes > MAX_DYNAMIC)
         snprintf(out, n, "%llu bytes of dynamic shared memory", (unsigned long long)l->shared_bytes);
     else if (l->n_args && l->n_args != en->n_params)
@@ -35,8 +39,9 @@ static void judge(const ptx_entry *en, const emu_launch *l, char *out, size_t n)
                  (unsigned long long)en->param_bytes);
     for (uint64_t k = 0; !out[0] && k < l->n_args; k++)
         if (l->arg_bytes[k] != en->params[k].bytes)
-            snprintf(out, n, "argument %llu has %llu bytes, the entry declares .%s of %llu", (unsigned long long)k,
-                     (unsigned long long)l->arg_bytes[k], en->params[k].type, (unsigned long long)en->params[k].bytes);
+            snprintf(out, n, "argument %llu has %llu bytes, the entry declares .%s of %llu",
+                     (unsigned long long)k, (unsigned long long)l->arg_bytes[k], en->params[k].type,
+                     (unsigned long long)en->params[k].bytes);
 }
 
 static void *work(void *arg)
@@ -52,7 +57,8 @@ static void *work(void *arg)
         block_run(k, b);
         uint64_t used = atomic_fetch_add(&x->used, k->instructions) + k->instructions;
         if (k->stop_block || used > x->budget) {
-            atomic_store(&x->conflict, true); /* side by side: run again in order, to stop at the right place */
+            atomic_store(&x->conflict,
+                         true); /* side by side: run again in order, to stop at the right place */
             atomic_store(&x->stop, true);
         }
     }
@@ -147,8 +153,8 @@ out:
     return e->code;
 }
 
-rp_code emu_run(rp_err *e, emu_report *out, scratch *sc, emu_memory *mem, const ptx_module *m, const char *entry,
-                const emu_launch *l)
+rp_code emu_run(rp_err *e, emu_report *out, scratch *sc, emu_memory *mem, const ptx_module *m,
+                const char *entry, const emu_launch *l)
 {
     const ptx_entry *en = ptx_entry_find(m, entry);
     char wrong[200];
@@ -163,8 +169,14 @@ rp_code emu_run(rp_err *e, emu_report *out, scratch *sc, emu_memory *mem, const 
     judge(en, l, wrong, sizeof wrong);
     if (wrong[0])
         return report_parameters(e, out, sc, en->name, wrong);
-    launch x = {.e = e, .mem = mem, .m = m, .l = l, .shared_static = m->shared_bytes, .shared_dynamic = l->shared_bytes,
-                .races = !l->no_races, .budget = l->max_warp_instructions ? l->max_warp_instructions : UINT64_C(1) << 36};
+    launch x = {.e = e,
+                .mem = mem,
+                .m = m,
+                .l = l,
+                .shared_static = m->shared_bytes,
+                .shared_dynamic = l->shared_bytes,
+                .races = !l->no_races,
+                .budget = l->max_warp_instructions ? l->max_warp_instructions : UINT64_C(1) << 36};
     for (uint32_t k = 0; k < m->n_funcs; k++)
         if (&m->funcs[k].info == en) {
             x.entry = &m->funcs[k];

@@ -1,9 +1,9 @@
 /* Running one entry of a parsed module over a grid, with every access checked.
  *
- * The same bytes, counts and findings come out whatever the number of host threads: blocks run side by side only as
- * long as no two of them touch one byte in conflict; otherwise the launch is undone and run block by block, in order,
- * as are kernels with atomics on global memory. A finding never stops the kernel (a load that may not be done gives
- * zero, a store is dropped), except trap, runaway and parameter misuse. */
+ * The same bytes, counts and findings come out whatever the number of host threads: blocks run side by side
+ * only as long as no two of them touch one byte in conflict; otherwise the launch is undone and run block by
+ * block, in order, as are kernels with atomics on global memory. A finding never stops the kernel (a load
+ * that may not be done gives zero, a store is dropped), except trap, runaway and parameter misuse. */
 #ifndef EMU_EXEC_H
 #define EMU_EXEC_H
 
@@ -44,13 +44,13 @@ typedef struct {
     uint64_t line;           /* 0 without */
     uint32_t ctaid[3], tid[3];
     bool has_address;
-    const char *space; /* "global", "shared", "local", "param" */
-    uint64_t address;  /* in that space */
-    const char *buffer; /* its name, or the nearest one's; "" when there is none */
+    const char *space;    /* "global", "shared", "local", "param" */
+    uint64_t address;     /* in that space */
+    const char *buffer;   /* its name, or the nearest one's; "" when there is none */
     int64_t offset_bytes; /* from that buffer's start */
     uint64_t bytes;       /* width of the access of this thread */
     bool write;
-    uint64_t count; /* how often, all threads */
+    uint64_t count;      /* how often, all threads */
     const char *message; /* one line */
 } emu_finding;
 
@@ -63,14 +63,14 @@ typedef struct {
     uint32_t grid[3], block[3];
     uint64_t shared_bytes; /* dynamic */
     span params;           /* the raw parameter block, laid out by ptx_entry.params */
-    /* What the caller meant each parameter to be, for comparison with what is declared: n_args sizes in bytes. With
-     * n_args 0 only the length of `params` is compared. */
+    /* What the caller meant each parameter to be, for comparison with what is declared: n_args sizes in
+     * bytes. With n_args 0 only the length of `params` is compared. */
     uint64_t n_args;
     const uint64_t *arg_bytes;
-    uint32_t threads;     /* host threads, 0: 1 */
-    bool contract;        /* f32 and f64 mul feeding add or sub becomes fma, as ptxas may do */
-    bool quiet_races;     /* leave out races in global memory that store the value already there */
-    bool no_races;        /* do not look for races at all */
+    uint32_t threads;               /* host threads, 0: 1 */
+    bool contract;                  /* f32 and f64 mul feeding add or sub becomes fma, as ptxas may do */
+    bool quiet_races;               /* leave out races in global memory that store the value already there */
+    bool no_races;                  /* do not look for races at all */
     uint64_t max_warp_instructions; /* of the whole launch; 0: 2^36 */
 } emu_launch;
 
@@ -82,13 +82,13 @@ typedef struct {
     uint64_t approximate_instructions; /* thread-instructions that the hardware approximates */
     uint64_t contracted;               /* pairs contracted in the code, with `contract` */
     uint64_t prints_ignored;
-    bool completed;   /* false after trap, runaway or parameter misuse */
-    bool serial;      /* atomics on global memory: blocks ran one after the other */
+    bool completed;     /* false after trap, runaway or parameter misuse */
+    bool serial;        /* atomics on global memory: blocks ran one after the other */
     bool races_unknown; /* more synchronisation than could be followed: races may be missed */
 } emu_report;
 
-/* Results are lent by sc. RP_UNAVAILABLE, before anything runs: the entry is not there or is refused (the message
- * names the instruction). The module's globals must have been mapped. */
+/* Results are lent by sc. RP_UNAVAILABLE, before anything runs: the entry is not there or is refused (the
+ * message names the instruction). The module's globals must have been mapped. */
 RP_MUST rp_code emu_run(rp_err *e, emu_report *out, scratch *sc, emu_memory *mem, const ptx_module *m,
                         const char *entry, const emu_launch *l);
 /* "kernel.cu:12 (PTX line 40) st.global.f32 by thread 3,0,0 of block 1,0,0: …" into out. */

@@ -2,7 +2,8 @@
 #include "gpu/emu/wrap.h"
 #include <fenv.h>
 
-const fp_format fp_f16 = {11, 15}, fp_bf16 = {8, 127}, fp_tf32 = {11, 127}, fp_f32 = {24, 127}, fp_f64 = {53, 1023};
+const fp_format fp_f16 = {11, 15}, fp_bf16 = {8, 127}, fp_tf32 = {11, 127}, fp_f32 = {24, 127},
+                fp_f64 = {53, 1023};
 
 static int width_of(fp_format f)
 {

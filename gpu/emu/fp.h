@@ -56,13 +56,15 @@ typedef struct {
 
 extern const fp_format fp_f16, fp_bf16, fp_tf32, fp_f32, fp_f64;
 
-/* (-1)^negative * (m + a little, if sticky) * 2^exp2 rounded into a format (RND_RN, RZ, RM, RP, RNA): its bits. m must
- * have its top bit set when sticky is. Beyond the range: infinity or the largest finite, as the mode says. */
+/* (-1)^negative * (m + a little, if sticky) * 2^exp2 rounded into a format (RND_RN, RZ, RM, RP, RNA): its
+ * bits. m must have its top bit set when sticky is. Beyond the range: infinity or the largest finite, as the
+ * mode says. */
 uint64_t fp_round(fp_format f, bool negative, uint64_t m, int exp2, bool sticky, uint8_t rnd);
 /* A double rounded into a format; a NaN gives the format's canonical one. */
 uint64_t fp_from_f64(fp_format f, double v, uint8_t rnd);
 double fp_to_f64(fp_format f, uint64_t bits);
-/* a * b + c, for a and b whose product is exact in a double, rounded to odd: rounding it again is harmless. */
+/* a * b + c, for a and b whose product is exact in a double, rounded to odd: rounding it again is harmless.
+ */
 double fp_fma_odd(double a, double b, double c);
 /* Run with this rounding mode; fp_leave puts the usual one back. */
 void fp_enter(uint8_t rnd);

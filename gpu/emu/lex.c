@@ -256,7 +256,8 @@ bool lex_is_name(const lexer *lx, const char *word)
 rp_code lex_expect(rp_err *e, lexer *lx, char ch)
 {
     if (!lex_is(lx, ch))
-        return lex_error(e, lx, "expected '%c', found '%.*s'", ch, (int)(lx->tok.text.n < 60 ? lx->tok.text.n : 60),
+        return lex_error(e, lx, "expected '%c', found '%.*s'", ch,
+                         (int)(lx->tok.text.n < 60 ? lx->tok.text.n : 60),
                          lx->tok.text.n ? (const char *)lx->tok.text.p : "");
     return lex_next(e, lx);
 }

@@ -1,4 +1,5 @@
-/* Tokens of PTX text: names, dotted words, numbers, strings, single characters. Comments and blanks vanish. */
+/* Tokens of PTX text: names, dotted words, numbers, strings, single characters. Comments and blanks vanish.
+ */
 #ifndef EMU_LEX_H
 #define EMU_LEX_H
 

@@ -1,5 +1,5 @@
-#include "gpu/emu/memory_priv.h"
 #include "artifacts/base/ck.h"
+#include "gpu/emu/memory_priv.h"
 #include "gpu/emu/module.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,8 +75,8 @@ static bool more(void *array_ptr, uint32_t n, uint32_t *cap, size_t size)
     return true;
 }
 
-rp_code emu_memory_map(rp_err *e, uint32_t *id, emu_memory *m, const char *name, uint64_t address, uint64_t bytes,
-                       uint64_t guard_bytes)
+rp_code emu_memory_map(rp_err *e, uint32_t *id, emu_memory *m, const char *name, uint64_t address,
+                       uint64_t bytes, uint64_t guard_bytes)
 {
     uint64_t lo = 0, hi = 0, all = 0;
     if (bytes == 0 || !ck_sub_u64(address, guard_bytes, &lo) || !ck_add_u64(address, bytes, &hi) ||
@@ -95,7 +95,10 @@ rp_code emu_memory_map(rp_err *e, uint32_t *id, emu_memory *m, const char *name,
     if (!more(&m->by_address, m->n_allocations, &cap, sizeof *m->by_address) ||
         !more(&m->allocations, m->n_allocations, &m->cap_allocations, sizeof *m->allocations))
         return err_nomem(e);
-    mem_allocation a = {.name = scratch_strdup(m->sc, name), .address = address, .bytes = bytes, .guard = guard_bytes,
+    mem_allocation a = {.name = scratch_strdup(m->sc, name),
+                        .address = address,
+                        .bytes = bytes,
+                        .guard = guard_bytes,
                         .mapped = (size_t)all};
     a.data = map_zero(a.mapped);
     a.state = map_zero(a.mapped);
@@ -111,10 +114,11 @@ rp_code emu_memory_map(rp_err *e, uint32_t *id, emu_memory *m, const char *name,
     return RP_OK;
 }
 
-rp_code emu_buffer_add(rp_err *e, uint32_t *id, emu_memory *m, uint32_t allocation, const char *name, uint64_t offset_bytes,
-                       uint64_t bytes, bool writable)
+rp_code emu_buffer_add(rp_err *e, uint32_t *id, emu_memory *m, uint32_t allocation, const char *name,
+                       uint64_t offset_bytes, uint64_t bytes, bool writable)
 {
-    if (allocation >= m->n_allocations || !ck_inside(offset_bytes, bytes, m->allocations[allocation].bytes) || bytes == 0)
+    if (allocation >= m->n_allocations || !ck_inside(offset_bytes, bytes, m->allocations[allocation].bytes) ||
+        bytes == 0)
         return err_set(e, RP_USAGE, "%s: a buffer outside its allocation", name);
     mem_allocation *a = &m->allocations[allocation];
     uint64_t address = a->address + offset_bytes;
@@ -123,7 +127,8 @@ rp_code emu_buffer_add(rp_err *e, uint32_t *id, emu_memory *m, uint32_t allocati
         at++;
     for (uint32_t k = at ? at - 1 : 0; k < a->n_live && k <= at; k++)
         if (ck_overlap(address, bytes, m->buffers[a->live[k]].address, m->buffers[a->live[k]].bytes))
-            return err_set(e, RP_USAGE, "%s shares bytes with %s, which is alive", name, m->buffers[a->live[k]].name);
+            return err_set(e, RP_USAGE, "%s shares bytes with %s, which is alive", name,
+                           m->buffers[a->live[k]].name);
     if (!more(&a->live, a->n_live, &a->cap_live, sizeof *a->live) ||
         !more(&m->buffers, m->n_buffers, &m->cap_buffers, sizeof *m->buffers))
         return err_nomem(e);
@@ -235,14 +240,15 @@ void emu_memory_mark(emu_memory *m, uint64_t address, uint64_t bytes, uint8_t st
 /* Why address is in no live buffer. */
 static emu_fault outside(const emu_memory *m, uint64_t address)
 {
-    for (uint32_t k = m->n_buffers; k-- > 0;)
+    for (uint32_t k = 0; k < m->n_buffers; k++)
         if (!m->buffers[k].alive && address >= m->buffers[k].address &&
             address - m->buffers[k].address < m->buffers[k].bytes)
             return EMU_FAULT_DEAD;
     for (uint32_t k = 0; k < m->n_allocations; k++) {
         const mem_allocation *a = &m->allocations[k];
         uint64_t lo = a->address - a->guard;
-        if (address >= lo && address - lo < a->bytes + 2 * a->guard && (address < a->address || address >= a->address + a->bytes))
+        if (address >= lo && address - lo < a->bytes + 2 * a->guard &&
+            (address < a->address || address >= a->address + a->bytes))
             return EMU_FAULT_GUARD;
     }
     return EMU_FAULT_BOUNDS;
@@ -281,7 +287,7 @@ emu_fault emu_memory_check(const emu_memory *m, uint64_t address, uint64_t bytes
 
 static uint64_t distance(const mem_buffer *b, uint64_t address)
 {
-    return address < b->address ? b->address - address
+    return address < b->address              ? b->address - address
            : address - b->address < b->bytes ? 0
                                              : address - b->address - b->bytes + 1;
 }
@@ -304,7 +310,8 @@ const char *emu_memory_name(const emu_memory *m, uint64_t address, int64_t *offs
     *offset_bytes = 0;
     if (!b)
         return "";
-    *offset_bytes = address >= b->address ? (int64_t)(address - b->address) : -(int64_t)(b->address - address);
+    *offset_bytes =
+        address >= b->address ? (int64_t)(address - b->address) : -(int64_t)(b->address - address);
     return b->name;
 }
 
@@ -319,7 +326,8 @@ void emu_memory_describe(const emu_memory *m, uint64_t address, char *out, size_
         snprintf(out, out_bytes, "%s + %llu", b->name, (unsigned long long)(address - b->address));
     else
         snprintf(out, out_bytes, "%llu bytes past the end of %s (%llu bytes)",
-                 (unsigned long long)(address - b->address - b->bytes), b->name, (unsigned long long)b->bytes);
+                 (unsigned long long)(address - b->address - b->bytes), b->name,
+                 (unsigned long long)b->bytes);
 }
 
 static rp_code shadow_map(rp_err *e, mem_allocation *a)

@@ -20,9 +20,9 @@ typedef struct {
     uint8_t *data, *state;
     /* Of each byte: last writer, and two readers since (shadow.h). NULL until a launch. */
     uint32_t *w, *r1, *r2;
-    _Atomic uint8_t *lock;   /* of each page, while blocks run side by side */
-    uint32_t *saved;         /* launch in which a page was kept for undoing */
-    uint32_t *live;          /* ids of live buffers by address */
+    _Atomic uint8_t *lock; /* of each page, while blocks run side by side */
+    uint32_t *saved;       /* launch in which a page was kept for undoing */
+    uint32_t *live;        /* ids of live buffers by address */
     uint32_t n_live, cap_live;
     size_t mapped;
 } mem_allocation;
@@ -31,7 +31,7 @@ struct emu_memory {
     scratch *sc;
     mem_allocation *allocations; /* by id */
     uint32_t n_allocations, cap_allocations;
-    uint32_t *by_address;        /* ids of allocations */
+    uint32_t *by_address; /* ids of allocations */
     mem_buffer *buffers;
     uint32_t n_buffers, cap_buffers;
     _Atomic uint32_t next_segment;

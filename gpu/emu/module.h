@@ -1,5 +1,6 @@
-/* A parsed module as the interpreter runs it. Registers are numbered slots of 32 lanes of 64 bits, zero-extended from
- * their declared width; predicates are slots of 32 bits, a bit a lane. Slot 0 of either takes what nobody wants. */
+/* A parsed module as the interpreter runs it. Registers are numbered slots of 32 lanes of 64 bits,
+ * zero-extended from their declared width; predicates are slots of 32 bits, a bit a lane. Slot 0 of either
+ * takes what nobody wants. */
 #ifndef EMU_MODULE_H
 #define EMU_MODULE_H
 
@@ -29,15 +30,16 @@ typedef enum {
 typedef enum {
     K_NOP,
     K_REFUSED,
-    K_ALU,       /* dst = fn(src[0..3]) lane by lane */
-    K_ALU_PRED,  /* the same, low bits of lanes become a predicate: dst2, and dst3 its complement; combine says how */
-    K_SELP,      /* dst = src[2] as predicate ? src[0] : src[1] */
-    K_PLOGIC,    /* predicates dst2 = combine(src[0], src[1]) */
-    K_PACK,      /* dst = vec elements packed, `sub` bits each */
-    K_UNPACK,    /* vec elements = parts of src[0] */
-    K_SPECIAL,   /* dst = special register imm */
-    K_ADDRESS,   /* dst = address imm of the frame's local memory */
-    K_CARRY,     /* add.cc … madc: sub says which */
+    K_ALU,      /* dst = fn(src[0..3]) lane by lane */
+    K_ALU_PRED, /* the same, low bits of lanes become a predicate: dst2, and dst3 its complement; combine says
+                   how */
+    K_SELP,     /* dst = src[2] as predicate ? src[0] : src[1] */
+    K_PLOGIC,   /* predicates dst2 = combine(src[0], src[1]) */
+    K_PACK,     /* dst = vec elements packed, `sub` bits each */
+    K_UNPACK,   /* vec elements = parts of src[0] */
+    K_SPECIAL,  /* dst = special register imm */
+    K_ADDRESS,  /* dst = address imm of the frame's local memory */
+    K_CARRY,    /* add.cc … madc: sub says which */
     K_LD,
     K_ST,
     K_ATOM,
@@ -67,21 +69,21 @@ enum {
     F_FTZ = 1,
     F_SAT = 2,
     F_APPROX = 4,
-    F_UNROUNDED = 8,  /* f32 or f64 mul, add, sub without a rounding modifier */
-    F_STRONG = 16,    /* volatile, relaxed, acquire, release: does not race with its like */
+    F_UNROUNDED = 8, /* f32 or f64 mul, add, sub without a rounding modifier */
+    F_STRONG = 16,   /* volatile, relaxed, acquire, release: does not race with its like */
     F_RELEASE = 32,
     F_ACQUIRE = 64,
-    F_NOT_C = 128,    /* the predicate operand of src[2] is negated */
+    F_NOT_C = 128, /* the predicate operand of src[2] is negated */
     F_NAN = 256,
     F_RELU = 512,
     F_XORSIGN = 1024,
     F_SIGNED = 2048,
-    F_RED = 4096,      /* an atomic without a result */
-    F_ALIGNED = 8192,  /* of bar */
-    F_COUNT = 16384,   /* bar with a thread count in src[1] */
+    F_RED = 4096,     /* an atomic without a result */
+    F_ALIGNED = 8192, /* of bar */
+    F_COUNT = 16384,  /* bar with a thread count in src[1] */
     F_NOT_A = 32768,
-    F_HI = 65536,      /* madc.hi, sub-selectors */
-    F_CC = 131072,     /* writes the carry */
+    F_HI = 65536,  /* madc.hi, sub-selectors */
+    F_CC = 131072, /* writes the carry */
     F_ABS = 262144,
 };
 
@@ -101,7 +103,7 @@ struct insn {
     int32_t src[4]; /* register slot, or ~index of a constant; predicates: slot */
     alu_fn *fn;
     int64_t imm;
-    uint64_t mask; /* of the result's bits */
+    uint64_t mask;          /* of the result's bits */
     uint32_t target, extra; /* branch; table, vector elements */
     uint32_t line, loc, name;
 };

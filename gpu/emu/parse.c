@@ -1,6 +1,6 @@
 /* The module: directives, variables, functions. */
-#include "artifacts/base/ck.h"
 #include "gpu/emu/parse.h"
+#include "artifacts/base/ck.h"
 #include <stdlib.h>
 
 enum { MAX_TEXT = 64 << 20, MAX_FUNCTION_PARAMS = 256, MAX_FUNCS = 1 << 16 };
@@ -110,8 +110,14 @@ static rp_code formals(parser *p, call_param **out, uint32_t *n_out)
                 return p->e->code;
             if (!ck_align_u64(p->f->param_mem, d.align, &at) || at + d.bytes > 1 << 20)
                 return lex_error(p->e, &p->lx, "too many parameter bytes");
-            *s = (symbol){.next = s->next, .name = s->name, .scope = s->scope, .kind = SYM_VAR, .type = d.type,
-                          .space = SPACE_PARAM, .address = at, .bytes = d.bytes};
+            *s = (symbol){.next = s->next,
+                          .name = s->name,
+                          .scope = s->scope,
+                          .kind = SYM_VAR,
+                          .type = d.type,
+                          .space = SPACE_PARAM,
+                          .address = at,
+                          .bytes = d.bytes};
             v[n] = (call_param){.type = d.type, .offset = (uint32_t)at, .bytes = (uint32_t)d.bytes};
             p->f->param_mem = (uint32_t)(at + d.bytes);
         }
@@ -148,8 +154,14 @@ static rp_code entry_params(parser *p)
             return p->e->code;
         if (!ck_align_u64(at, d.align, &at) || at + d.bytes > 32764)
             return lex_error(p->e, &p->lx, "parameters of more than 32764 bytes");
-        *s = (symbol){.next = s->next, .name = s->name, .scope = s->scope, .kind = SYM_VAR, .type = d.type,
-                      .space = SPACE_PARAM_ENTRY, .address = at, .bytes = d.bytes};
+        *s = (symbol){.next = s->next,
+                      .name = s->name,
+                      .scope = s->scope,
+                      .kind = SYM_VAR,
+                      .type = d.type,
+                      .space = SPACE_PARAM_ENTRY,
+                      .address = at,
+                      .bytes = d.bytes};
         char *name = span_dup(p, d.name);
         if (!name)
             return p->e->code;
@@ -197,13 +209,15 @@ static rp_code tuning(parser *p)
         if (!max && !req && !numbers && !pragma && !lex_is_dot(&p->lx, "noreturn") &&
             !lex_is_dot(&p->lx, "explicitcluster") && !lex_is_dot(&p->lx, "blocksareclusters"))
             return lex_error(p->e, &p->lx, "directive .%.*s is not supported",
-                             (int)(p->lx.tok.text.n < 40 ? p->lx.tok.text.n : 40), (const char *)p->lx.tok.text.p);
+                             (int)(p->lx.tok.text.n < 40 ? p->lx.tok.text.n : 40),
+                             (const char *)p->lx.tok.text.p);
         if (lex_next(p->e, &p->lx))
             return p->e->code;
         if (pragma && (skip_to(p, ';')))
             return p->e->code;
-        if ((max || req || numbers) &&
-            three(p, max ? p->f->info.maxntid : req ? p->f->info.reqntid : ignored))
+        if ((max || req || numbers) && three(p, max   ? p->f->info.maxntid
+                                                : req ? p->f->info.reqntid
+                                                      : ignored))
             return p->e->code;
     }
     return RP_OK;
@@ -249,7 +263,8 @@ static rp_code function(parser *p, bool entry)
     p->scope = outer;
     symbol *s = symbol_here(p, name);
     if (s && (s->kind != SYM_FUNC || p->m->funcs[s->address].has_body))
-        return lex_error(p->e, &p->lx, "%.*s is defined twice", (int)(name.n < 80 ? name.n : 80), (const char *)name.p);
+        return lex_error(p->e, &p->lx, "%.*s is defined twice", (int)(name.n < 80 ? name.n : 80),
+                         (const char *)name.p);
     if (!s) {
         if (!(s = symbol_add(p, name, SYM_FUNC)) ||
             !grow(p, &p->m->funcs, p->m->n_funcs, &p->cap_funcs, sizeof *p->m->funcs))
@@ -381,7 +396,8 @@ static rp_code finish(parser *p)
     return close_over_calls(p);
 }
 
-rp_code ptx_parse(rp_err *e, ptx_module **out, scratch *sc, const char *file, span text, uint64_t globals_address)
+rp_code ptx_parse(rp_err *e, ptx_module **out, scratch *sc, const char *file, span text,
+                  uint64_t globals_address)
 {
     parser p = {.e = e, .sc = sc, .globals_address = globals_address};
     if (text.n > MAX_TEXT)

@@ -16,25 +16,38 @@ typedef struct symbol {
     sym_kind kind;
     ptx_type type;
     ptx_space space;
-    int32_t slot;      /* register */
-    uint32_t count;    /* of SYM_REGS */
-    uint64_t address;  /* variable: offset in its space or address; function or table: index; label: pc */
+    int32_t slot;     /* register */
+    uint32_t count;   /* of SYM_REGS */
+    uint64_t address; /* variable: offset in its space or address; function or table: index; label: pc */
     uint64_t bytes;
-    bool dynamic;      /* an unsized shared array: all begin at DYNAMIC_SHARED */
+    bool dynamic; /* an unsized shared array: all begin at DYNAMIC_SHARED */
 } symbol;
 
-typedef enum { O_NONE, O_REG, O_PRED, O_IMM, O_FLOAT, O_SYM, O_SPECIAL, O_ADDRESS, O_VECTOR, O_NAME, O_SINK, O_LIST } op_kind;
+typedef enum {
+    O_NONE,
+    O_REG,
+    O_PRED,
+    O_IMM,
+    O_FLOAT,
+    O_SYM,
+    O_SPECIAL,
+    O_ADDRESS,
+    O_VECTOR,
+    O_NAME,
+    O_SINK,
+    O_LIST
+} op_kind;
 
 typedef struct operand {
     op_kind kind;
-    bool negated;     /* !p, or -%r never */
+    bool negated; /* !p, or -%r never */
     bool base_sym, base_reg;
-    ptx_type type;    /* of a register */
+    ptx_type type; /* of a register */
     int32_t slot;
     int32_t pair_pred; /* the q of p|q: its slot, -1 when absent, 0 for _ */
-    uint64_t bits;    /* immediate; special register number */
+    uint64_t bits;     /* immediate; special register number */
     double value;
-    uint8_t width;    /* of a float literal */
+    uint8_t width; /* of a float literal */
     int64_t offset;
     const symbol *sym;
     span name;
@@ -73,7 +86,8 @@ typedef struct {
     uint32_t *scope_parent;
     uint32_t n_scopes, cap_scopes, scope;
     /* growing arrays of the module */
-    uint32_t cap_funcs, cap_globals, cap_shared, cap_consts, cap_vecs, cap_tables, cap_sites, cap_names, cap_files, cap_locs;
+    uint32_t cap_funcs, cap_globals, cap_shared, cap_consts, cap_vecs, cap_tables, cap_sites, cap_names,
+        cap_files, cap_locs;
     uint64_t *const_values;
     uint32_t const_at[256]; /* recently added constants by hash, +1 */
     uint32_t name_at[1024]; /* the same for mnemonics */
@@ -94,7 +108,8 @@ rp_code scope_push(parser *p);
 void scope_pop(parser *p);
 /* The symbol of that name in this very scope, or NULL. */
 symbol *symbol_here(const parser *p, span name);
-/* In this scope or one around it; a numbered register (%r<8>) comes into being when first named. NULL: not there. */
+/* In this scope or one around it; a numbered register (%r<8>) comes into being when first named. NULL: not
+ * there. */
 symbol *symbol_find(parser *p, span name);
 symbol *symbol_find_from(parser *p, uint32_t scope, span name);
 /* NULL (and an error) when the name is taken there or memory is out. */
@@ -138,7 +153,8 @@ rp_code source_of(parser *p, raw_insn *r, const operand *o, ptx_type t, bool loo
 rp_code pred_source(parser *p, raw_insn *r, uint32_t k, int32_t *slot, bool *negated);
 /* Operand k as destination register of this type; bits_out: its declared width. */
 rp_code dest(parser *p, raw_insn *r, uint32_t k, ptx_type t, bool loose, int32_t *out, uint8_t *bits_out);
-rp_code dest_of(parser *p, raw_insn *r, const operand *o, ptx_type t, bool loose, int32_t *out, uint8_t *bits_out);
+rp_code dest_of(parser *p, raw_insn *r, const operand *o, ptx_type t, bool loose, int32_t *out,
+                uint8_t *bits_out);
 rp_code want_ops(parser *p, raw_insn *r, uint32_t lo, uint32_t hi);
 
 /* decode_alu.c, decode_mem.c, decode_ctl.c: *known is false when the opcode is not theirs. */
@@ -147,7 +163,8 @@ rp_code decode_mem(parser *p, raw_insn *r, bool *known);
 rp_code decode_ctl(parser *p, raw_insn *r, bool *known);
 rp_code decode_mov(parser *p, raw_insn *r);
 /* Base slot and offset of an address operand; space may become more definite. */
-rp_code address_of(parser *p, raw_insn *r, const operand *o, ptx_space *space, int32_t *base, int64_t *offset);
+rp_code address_of(parser *p, raw_insn *r, const operand *o, ptx_space *space, int32_t *base,
+                   int64_t *offset);
 
 /* special.c: number of a special register with its component ("%tid", "x"), -1 when there is none such. */
 int special_named(span name, span component);

@@ -225,7 +225,8 @@ static rp_code list(parser *p, operand *o, char close, uint32_t limit)
     while (!lex_is(&p->lx, close)) {
         if (o->n >= limit)
             return lex_error(p->e, &p->lx, "more than %u elements", limit);
-        if (!grow(p, &o->elements, o->n, &cap, sizeof *o->elements) || parse_operand(p, &o->elements[o->n], 1))
+        if (!grow(p, &o->elements, o->n, &cap, sizeof *o->elements) ||
+            parse_operand(p, &o->elements[o->n], 1))
             return p->e->code;
         o->n++;
         if (!lex_is(&p->lx, ','))
@@ -316,9 +317,13 @@ static rp_code branch_targets(parser *p, span name)
         if (!grow(p, &v, n, &cap, sizeof *v) ||
             !grow(p, &p->fixups, p->n_fixups, &p->cap_fixups, sizeof *p->fixups))
             return p->e->code;
-        p->fixups[p->n_fixups++] = (fixup){.insn = (uint32_t)s->address, .table = true, .element = n,
-                                           .name = p->lx.tok.text, .scope = p->scope,
-                                           .line = p->lx.tok.line, .column = p->lx.tok.column};
+        p->fixups[p->n_fixups++] = (fixup){.insn = (uint32_t)s->address,
+                                           .table = true,
+                                           .element = n,
+                                           .name = p->lx.tok.text,
+                                           .scope = p->scope,
+                                           .line = p->lx.tok.line,
+                                           .column = p->lx.tok.column};
         if (next(p))
             return p->e->code;
     } while (lex_is(&p->lx, ','));
@@ -366,8 +371,8 @@ static rp_code resolve(parser *p)
             p->lx.tok.line = x->line;
             p->lx.tok.column = x->column;
             return p->e->code ? p->e->code
-                              : lex_error(p->e, &p->lx, "no label %.*s", (int)(x->name.n < 80 ? x->name.n : 80),
-                                          (const char *)x->name.p);
+                              : lex_error(p->e, &p->lx, "no label %.*s",
+                                          (int)(x->name.n < 80 ? x->name.n : 80), (const char *)x->name.p);
         }
         if (x->table)
             p->m->tables[x->insn][x->element] = (uint32_t)s->address;
@@ -422,7 +427,8 @@ rp_code parse_body(parser *p)
                 return p->e->code;
         }
     }
-    raw_insn end = {.line = p->lx.tok.line, .column = p->lx.tok.column, .n_parts = 1, .part = {span_str("ret")}};
+    raw_insn end = {
+        .line = p->lx.tok.line, .column = p->lx.tok.column, .n_parts = 1, .part = {span_str("ret")}};
     insn *i = emit(p, &end);
     if (!i)
         return p->e->code;
@@ -435,13 +441,19 @@ rp_code parse_body(parser *p)
 static bool opcode_known(span name)
 {
     static const char *const known[] = {
-        "abs", "activemask", "add", "addc", "and", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bra", "brev", "brkpt",
-        "brx", "call", "clz", "cnot", "copysign", "cos", "cp", "cvt", "cvta", "discard", "applypriority", "div", "dp2a",
-        "dp4a", "elect", "ex2", "exit", "fence", "fma", "fns", "griddepcontrol", "isspacep", "ld", "ldu", "lg2", "lop3",
-        "mad", "mad24", "madc", "match", "max", "membar", "min", "mov", "mul", "mul24", "nanosleep", "neg", "not", "or",
-        "pmevent", "popc", "prefetch", "prefetchu", "prmt", "rcp", "red", "redux", "rem", "ret", "rsqrt", "sad", "selp",
-        "set", "setp", "shf", "shfl", "shl", "shr", "sin", "slct", "sqrt", "st", "sub", "subc", "szext", "bmsk", "tanh",
-        "testp", "trap", "vote", "xor",
+        "abs",      "activemask", "add",     "addc",          "and",      "atom",    "bar",
+        "barrier",  "bfe",        "bfi",     "bfind",         "bra",      "brev",    "brkpt",
+        "brx",      "call",       "clz",     "cnot",          "copysign", "cos",     "cp",
+        "cvt",      "cvta",       "discard", "applypriority", "div",      "dp2a",    "dp4a",
+        "elect",    "ex2",        "exit",    "fence",         "fma",      "fns",     "griddepcontrol",
+        "isspacep", "ld",         "ldu",     "lg2",           "lop3",     "mad",     "mad24",
+        "madc",     "match",      "max",     "membar",        "min",      "mov",     "mul",
+        "mul24",    "nanosleep",  "neg",     "not",           "or",       "pmevent", "popc",
+        "prefetch", "prefetchu",  "prmt",    "rcp",           "red",      "redux",   "rem",
+        "ret",      "rsqrt",      "sad",     "selp",          "set",      "setp",    "shf",
+        "shfl",     "shl",        "shr",     "sin",           "slct",     "sqrt",    "st",
+        "sub",      "subc",       "szext",   "bmsk",          "tanh",     "testp",   "trap",
+        "vote",     "xor",
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (span_is(name, known[k]))

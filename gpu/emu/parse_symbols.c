@@ -102,7 +102,8 @@ static symbol *add_in(parser *p, uint32_t scope, span name, sym_kind kind)
 symbol *symbol_add(parser *p, span name, sym_kind kind)
 {
     if (symbol_here(p, name)) {
-        lex_error(p->e, &p->lx, "%.*s is declared twice", (int)(name.n < 80 ? name.n : 80), (const char *)name.p);
+        lex_error(p->e, &p->lx, "%.*s is declared twice", (int)(name.n < 80 ? name.n : 80),
+                  (const char *)name.p);
         return NULL;
     }
     return add_in(p, p->scope, name, kind);
@@ -130,7 +131,8 @@ int32_t new_pred(parser *p)
 static symbol *numbered(parser *p, uint32_t scope, span name)
 {
     size_t digits = 0;
-    while (digits < name.n && digits < 8 && name.p[name.n - 1 - digits] >= '0' && name.p[name.n - 1 - digits] <= '9')
+    while (digits < name.n && digits < 8 && name.p[name.n - 1 - digits] >= '0' &&
+           name.p[name.n - 1 - digits] <= '9')
         digits++;
     for (size_t k = digits; k > 0; k--) {
         const uint8_t *first = name.p + name.n - k;

@@ -2,7 +2,7 @@
 #include "artifacts/base/ck.h"
 #include "gpu/emu/parse.h"
 
-enum { MAX_SHARED = 16 << 20, MAX_LOCAL = 1 << 20, MAX_GLOBALS = 1 << 28, MAX_PARAM = 1 << 16 };
+enum { MAX_SHARED = 4 << 20, MAX_LOCAL = 1 << 20, MAX_GLOBALS = 1 << 28, MAX_PARAM = 1 << 16 };
 enum { GAP_SHARED = 128, GAP_LOCAL = 32 };
 
 static rp_code integer(parser *p, uint64_t *out)
@@ -56,7 +56,8 @@ static rp_code declaration(parser *p, decl *d)
                    !(d->pointer && (lex_is_dot(&p->lx, "global") || lex_is_dot(&p->lx, "shared") ||
                                     lex_is_dot(&p->lx, "local") || lex_is_dot(&p->lx, "const")))) {
             return lex_error(p->e, &p->lx, "unexpected .%.*s in a declaration",
-                             (int)(p->lx.tok.text.n < 40 ? p->lx.tok.text.n : 40), (const char *)p->lx.tok.text.p);
+                             (int)(p->lx.tok.text.n < 40 ? p->lx.tok.text.n : 40),
+                             (const char *)p->lx.tok.text.p);
         }
         if (lex_next(p->e, &p->lx))
             return p->e->code;
@@ -116,7 +117,8 @@ static rp_code initial_address(parser *p, uint64_t *out)
         return p->e->code;
     const symbol *s = symbol_find(p, name);
     if (!s || (s->kind != SYM_VAR && s->kind != SYM_FUNC))
-        return p->e->code ? p->e->code : lex_error(p->e, &p->lx, "an initial value that is no variable or function");
+        return p->e->code ? p->e->code
+                          : lex_error(p->e, &p->lx, "an initial value that is no variable or function");
     *out = s->kind == SYM_FUNC ? WINDOW_CODE | (s->address + 1) : s->address;
     if (lex_is(&p->lx, '+')) {
         uint64_t more = 0;
@@ -196,10 +198,12 @@ static rp_code initializer(parser *p, const decl *d, uint8_t *bytes, uint64_t n_
     return p->e->code;
 }
 
-static rp_code place(parser *p, uint64_t *next, uint64_t align, uint64_t bytes, uint64_t gap, uint64_t limit, uint64_t *at)
+static rp_code place(parser *p, uint64_t *next, uint64_t align, uint64_t bytes, uint64_t gap, uint64_t limit,
+                     uint64_t *at)
 {
     uint64_t a, end;
-    if (!ck_align_u64(*next, align, &a) || !ck_add_u64(a, bytes, &end) || !ck_add_u64(end, gap, &end) || end > limit)
+    if (!ck_align_u64(*next, align, &a) || !ck_add_u64(a, bytes, &end) || !ck_add_u64(end, gap, &end) ||
+        end > limit)
         return lex_error(p->e, &p->lx, "variables beyond %llu bytes", (unsigned long long)limit);
     *at = a;
     *next = end;
@@ -320,7 +324,8 @@ rp_code parse_registers(parser *p)
     ptx_type t = type_named(p->lx.tok.text);
     if (t == T_NONE)
         return lex_error(p->e, &p->lx, "registers of type .%.*s are not supported",
-                         (int)(p->lx.tok.text.n < 40 ? p->lx.tok.text.n : 40), (const char *)p->lx.tok.text.p);
+                         (int)(p->lx.tok.text.n < 40 ? p->lx.tok.text.n : 40),
+                         (const char *)p->lx.tok.text.p);
     do {
         span name;
         if (lex_next(p->e, &p->lx) || take_name(p, &name))

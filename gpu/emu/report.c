@@ -39,12 +39,18 @@ static record *noted(worker *k, const warp *w, const frame *f, const insn *i, ui
     if (k->n_records == MAX_RECORDS)
         return NULL;
     record *r = &k->records[k->n_records++];
-    *r = (record){.kind = kind, .function = f->index, .pc = pc, .block = k->block, .order = k->order, .count = 1,
+    *r = (record){.kind = kind,
+                  .function = f->index,
+                  .pc = pc,
+                  .block = k->block,
+                  .order = k->order,
+                  .count = 1,
                   .lane_thread = w->index * LANES + lane};
     return r;
 }
 
-record *note(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, emu_find kind, const char *fmt, ...)
+record *note(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, emu_find kind,
+             const char *fmt, ...)
 {
     record *r = noted(k, w, f, i, lane, kind);
     if (r && r->count == 1) {
@@ -56,8 +62,8 @@ record *note(worker *k, const warp *w, const frame *f, const insn *i, uint32_t l
     return r;
 }
 
-record *note_access(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, emu_find kind, uint8_t space,
-                    uint64_t address, uint64_t bytes, bool write)
+record *note_access(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, emu_find kind,
+                    uint8_t space, uint64_t address, uint64_t bytes, bool write)
 {
     record *r = noted(k, w, f, i, lane, kind);
     if (r && r->count == 1) {
@@ -115,8 +121,8 @@ static void what(char *out, size_t n, const emu_finding *f, const record *r, con
     if (r->space == SPACE_GLOBAL || r->space == SPACE_CONST)
         emu_memory_describe(x->mem, r->address, where, sizeof where);
     else
-        snprintf(where, sizeof where, "%s memory, %s%s%lld", f->space, f->buffer, *f->buffer ? " + " : "address ",
-                 (long long)f->offset_bytes);
+        snprintf(where, sizeof where, "%s memory, %s%s%lld", f->space, f->buffer,
+                 *f->buffer ? " + " : "address ", (long long)f->offset_bytes);
     if (r->other_known) {
         uint32_t c[3], t[3];
         thread_place(x, r->other_block, r->other_thread, c, t);
@@ -154,9 +160,18 @@ static bool fill(scratch *sc, emu_finding *f, const record *r, const launch *x)
     const ptx_func *fn = &x->m->funcs[r->function];
     const insn *i = &fn->code[r->pc];
     char text[400];
-    *f = (emu_finding){.kind = r->kind, .kernel = x->entry->name, .instruction = x->m->names[i->name], .ptx_line = i->line,
-                       .file = "", .has_address = r->has_address, .space = r->has_address ? space_name(r->space) : "",
-                       .address = r->address, .buffer = "", .bytes = r->bytes, .write = r->write, .count = r->count};
+    *f = (emu_finding){.kind = r->kind,
+                       .kernel = x->entry->name,
+                       .instruction = x->m->names[i->name],
+                       .ptx_line = i->line,
+                       .file = "",
+                       .has_address = r->has_address,
+                       .space = r->has_address ? space_name(r->space) : "",
+                       .address = r->address,
+                       .buffer = "",
+                       .bytes = r->bytes,
+                       .write = r->write,
+                       .count = r->count};
     if (i->loc) {
         const ptx_loc *l = &x->m->locs[i->loc];
         f->line = l->line;
@@ -172,7 +187,11 @@ static bool fill(scratch *sc, emu_finding *f, const record *r, const launch *x)
         f->offset_bytes = (int64_t)r->address;
     what(text, sizeof text, f, r, x);
     f->message = scratch_strdup(sc, text);
-    return f->message != NULL;
+    f->kernel = scratch_strdup(sc, f->kernel);
+    f->instruction = scratch_strdup(sc, f->instruction);
+    f->file = scratch_strdup(sc, f->file);
+    f->buffer = scratch_strdup(sc, f->buffer);
+    return f->message && f->kernel && f->instruction && f->file && f->buffer;
 }
 
 static int by_place(const void *va, const void *vb)
@@ -196,7 +215,8 @@ static uint32_t gather(record *out, worker **ks, uint32_t n)
         for (uint32_t k = 0; k < ks[w]->n_records; k++) {
             const record *r = &ks[w]->records[k];
             uint32_t at = 0;
-            while (at < total && (out[at].kind != r->kind || out[at].function != r->function || out[at].pc != r->pc))
+            while (at < total &&
+                   (out[at].kind != r->kind || out[at].function != r->function || out[at].pc != r->pc))
                 at++;
             if (at == total) {
                 out[total++] = *r;
@@ -232,7 +252,9 @@ static rp_code mix(rp_err *e, emu_report *out, scratch *sc, launch *x, worker **
     }
     for (uint32_t k = 0; k < m->n_names; k++)
         if (by[k]) {
-            v[used++] = (emu_mix){m->names[k], by[k]};
+            v[used] = (emu_mix){scratch_strdup(sc, m->names[k]), by[k]};
+            if (!v[used++].name)
+                return err_nomem(e);
             out->thread_instructions += by[k];
             out->approximate_instructions += m->name_approx[k] ? by[k] : 0;
         }
@@ -278,8 +300,14 @@ rp_code report_parameters(rp_err *e, emu_report *out, scratch *sc, const char *k
     char *kernel_copy = scratch_strdup(sc, kernel), *text = scratch_strdup(sc, message);
     if (!f || !kernel_copy || !text)
         return err_nomem(e);
-    *f = (emu_finding){.kind = EMU_FIND_PARAMETERS, .kernel = kernel_copy, .instruction = "", .file = "", .space = "",
-                       .buffer = "", .count = 1, .message = text};
+    *f = (emu_finding){.kind = EMU_FIND_PARAMETERS,
+                       .kernel = kernel_copy,
+                       .instruction = "",
+                       .file = "",
+                       .space = "",
+                       .buffer = "",
+                       .count = 1,
+                       .message = text};
     *out = (emu_report){.n_findings = 1, .findings = f};
     return RP_OK;
 }
@@ -292,14 +320,14 @@ void emu_finding_text(const emu_finding *f, char *out, size_t out_bytes)
         return;
     }
     if (f->line)
-        snprintf(place, sizeof place, " at %s:%llu (PTX line %llu)", *f->file ? f->file : "?", (unsigned long long)f->line,
-                 (unsigned long long)f->ptx_line);
+        snprintf(place, sizeof place, " at %s:%llu (PTX line %llu)", *f->file ? f->file : "?",
+                 (unsigned long long)f->line, (unsigned long long)f->ptx_line);
     else
         snprintf(place, sizeof place, " at PTX line %llu", (unsigned long long)f->ptx_line);
-    snprintf(thread, sizeof thread, "thread %u,%u,%u of block %u,%u,%u", f->tid[0], f->tid[1], f->tid[2], f->ctaid[0],
-             f->ctaid[1], f->ctaid[2]);
+    snprintf(thread, sizeof thread, "thread %u,%u,%u of block %u,%u,%u", f->tid[0], f->tid[1], f->tid[2],
+             f->ctaid[0], f->ctaid[1], f->ctaid[2]);
     if (f->count > 1)
         snprintf(times, sizeof times, " (%llu times)", (unsigned long long)f->count);
-    snprintf(out, out_bytes, "%s: %s%s, %s by %s: %s%s", f->kernel, emu_find_name(f->kind), place, f->instruction, thread,
-             f->message, times);
+    snprintf(out, out_bytes, "%s: %s%s, %s by %s: %s%s", f->kernel, emu_find_name(f->kind), place,
+             f->instruction, thread, f->message, times);
 }

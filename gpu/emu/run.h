@@ -1,8 +1,9 @@
 /* The state of a launch: what all host threads share, what each has, blocks, warps, strands, frames.
  *
- * A strand is a set of lanes at one instruction of one frame. A warp begins as one; a branch that lanes take differently
- * splits it, and strands that meet at one instruction become one again. The one furthest behind in the deepest call runs
- * first, which is where lanes of structured code meet. A strand that needs others (a barrier, a shuffle) waits. */
+ * A strand is a set of lanes at one instruction of one frame. A warp begins as one; a branch that lanes take
+ * differently splits it, and strands that meet at one instruction become one again. The one furthest behind
+ * in the deepest call runs first, which is where lanes of structured code meet. A strand that needs others (a
+ * barrier, a shuffle) waits. */
 #ifndef EMU_RUN_H
 #define EMU_RUN_H
 
@@ -46,7 +47,7 @@ typedef struct {
     uint32_t segment, clock;
     uint32_t seen[MAX_WARPS]; /* clocks of the other warps up to which what they did is ordered before us */
     bool blocked, done;
-    uint32_t barrier; /* where it waits */
+    uint32_t barrier;               /* where it waits */
     uint32_t red_count, red_voters; /* what the barrier that opened last found */
     uint64_t ticks;
 } warp;
@@ -98,7 +99,8 @@ typedef struct {
     uint64_t budget;
     _Atomic uint64_t next_block, used;
     _Atomic bool stop, conflict, no_memory, segments_gone;
-    uint32_t *released; /* serial: of each block, the segment before which its accesses were released; or NULL */
+    uint32_t
+        *released; /* serial: of each block, the segment before which its accesses were released; or NULL */
 } launch;
 
 typedef struct {
@@ -129,11 +131,11 @@ typedef struct {
 } worker;
 
 /* report.c. lane < LANES; text may be "". */
-record *note(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, emu_find kind, const char *fmt, ...)
-    __attribute__((format(printf, 7, 8)));
+record *note(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, emu_find kind,
+             const char *fmt, ...) __attribute__((format(printf, 7, 8)));
 /* The same with an address. */
-record *note_access(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, emu_find kind, uint8_t space,
-                    uint64_t address, uint64_t bytes, bool write);
+record *note_access(worker *k, const warp *w, const frame *f, const insn *i, uint32_t lane, emu_find kind,
+                    uint8_t space, uint64_t address, uint64_t bytes, bool write);
 RP_MUST rp_code report_build(rp_err *e, emu_report *out, scratch *sc, launch *x, worker **ks, uint32_t n);
 rp_code report_parameters(rp_err *e, emu_report *out, scratch *sc, const char *kernel, const char *message);
 
@@ -156,11 +158,13 @@ void run_load(worker *k, warp *w, frame *f, const insn *i, uint32_t mask);
 void run_store(worker *k, warp *w, frame *f, const insn *i, uint32_t mask);
 void run_cp_async(worker *k, warp *w, frame *f, const insn *i, uint32_t mask);
 /* Place of one lane's bytes for an atomic, checked and marked; NULL when it may not be touched. */
-uint8_t *access_atomic(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address, uint64_t bytes);
+uint8_t *access_atomic(worker *k, warp *w, frame *f, const insn *i, uint32_t lane, uint64_t address,
+                       uint64_t bytes);
 /* atomics.c */
 void run_atomic(worker *k, warp *w, frame *f, const insn *i, uint32_t mask);
 /* warpops.c: false when the strand must wait for lanes. */
-bool run_warp_op(worker *k, warp *w, frame *f, const insn *i, uint32_t mask, uint32_t strand_mask, bool forced);
+bool run_warp_op(worker *k, warp *w, frame *f, const insn *i, uint32_t mask, uint32_t strand_mask,
+                 bool forced);
 void run_special(worker *k, const warp *w, frame *f, const insn *i, uint32_t mask);
 /* barrier.c: true when the strand goes on at once. */
 bool run_barrier(worker *k, warp *w, strand *s, const insn *i, uint32_t mask);

@@ -1,5 +1,6 @@
-/* Who last wrote and read each byte. An entry is segment << 6 | lane << 1 | atomic; a segment is what one warp of one
- * block does between two synchronisations, and entries of earlier launches are those below the first of this one. */
+/* Who last wrote and read each byte. An entry is segment << 6 | lane << 1 | atomic; a segment is what one
+ * warp of one block does between two synchronisations, and entries of earlier launches are those below the
+ * first of this one. */
 #ifndef EMU_SHADOW_H
 #define EMU_SHADOW_H
 
@@ -27,37 +28,62 @@ static inline bool shadow_ordered(const worker *k, const warp *w, bool shared, u
     return shared || (k->acquired && x->released && segment < x->released[block]);
 }
 
-/* A read of byte `at` by a lane: the entry it races with, or 0. */
-static inline uint32_t shadow_read(const worker *k, const warp *w, bool shared, uint32_t *ws, uint32_t *r1, uint32_t *r2, uint64_t at,
-                                   uint32_t lane, bool is_atomic)
+/* Whether an entry is of another block, while blocks run side by side. */
+static inline bool shadow_foreign(const worker *k, bool shared, uint32_t entry)
 {
-    uint32_t me = shadow_entry(w, lane, is_atomic), conflict = 0;
-    if (!shadow_ordered(k, w, shared, ws[at], lane) && !(is_atomic && (ws[at] & 1)))
-        conflict = ws[at];
-    if (r1[at] == me)
-        return conflict;
-    if (shadow_ordered(k, w, shared, r1[at], lane))
-        r1[at] = me;
-    else if (shadow_ordered(k, w, shared, r2[at], lane))
-        r2[at] = me;
-    return conflict;
+    return !shared && !k->x->serial && k->x->mem->segment_block[entry >> 6] != (uint32_t)k->block;
+}
+
+/* Whether an access by a lane and that of an entry are unordered. Two atomic ones may be, except that blocks
+ * side by side must not meet at all: then they are run again in order. */
+static inline bool shadow_clash(const worker *k, const warp *w, bool shared, uint32_t entry, uint32_t lane,
+                                bool is_atomic)
+{
+    if (shadow_ordered(k, w, shared, entry, lane))
+        return false;
+    return !(is_atomic && (entry & 1)) || shadow_foreign(k, shared, entry);
+}
+
+static inline bool shadow_same_block(const worker *k, uint32_t a, uint32_t b)
+{
+    return k->x->mem->segment_block[a >> 6] == k->x->mem->segment_block[b >> 6];
+}
+
+/* Note a reader. Of more than two unordered ones two are kept, of two blocks if there are any. */
+static inline void shadow_note(const worker *k, const warp *w, bool shared, uint32_t *r1, uint32_t *r2,
+                               uint32_t me, uint32_t lane)
+{
+    if (*r1 == me)
+        return;
+    if (shadow_ordered(k, w, shared, *r1, lane))
+        *r1 = me;
+    else if (shadow_ordered(k, w, shared, *r2, lane) ||
+             (shadow_same_block(k, *r1, *r2) && !shadow_same_block(k, *r1, me)))
+        *r2 = me;
+}
+
+/* A read of byte `at` by a lane: the entry it races with, or 0. */
+static inline uint32_t shadow_read(const worker *k, const warp *w, bool shared, uint32_t *ws, uint32_t *r1,
+                                   uint32_t *r2, uint64_t at, uint32_t lane, bool is_atomic)
+{
+    shadow_note(k, w, shared, &r1[at], &r2[at], shadow_entry(w, lane, is_atomic), lane);
+    return shadow_clash(k, w, shared, ws[at], lane, is_atomic) ? ws[at] : 0;
 }
 
 /* The same for a write. *reader says what the entry found is. */
-static inline uint32_t shadow_write(const worker *k, const warp *w, bool shared, uint32_t *ws, const uint32_t *r1, const uint32_t *r2,
-                                    uint64_t at, uint32_t lane, bool is_atomic, bool *reader)
+static inline uint32_t shadow_write(const worker *k, const warp *w, bool shared, uint32_t *ws,
+                                    const uint32_t *r1, const uint32_t *r2, uint64_t at, uint32_t lane,
+                                    bool is_atomic, bool *reader)
 {
+    const uint32_t entries[3] = {ws[at], r1[at], r2[at]};
     uint32_t conflict = 0;
     *reader = false;
-    if (!shadow_ordered(k, w, shared, ws[at], lane) && !(is_atomic && (ws[at] & 1))) {
-        conflict = ws[at];
-    } else if (!shadow_ordered(k, w, shared, r1[at], lane) && !(is_atomic && (r1[at] & 1))) {
-        conflict = r1[at];
-        *reader = true;
-    } else if (!shadow_ordered(k, w, shared, r2[at], lane) && !(is_atomic && (r2[at] & 1))) {
-        conflict = r2[at];
-        *reader = true;
-    }
+    for (int n = 0; n < 3; n++)
+        if (shadow_clash(k, w, shared, entries[n], lane, is_atomic) &&
+            (!conflict || shadow_foreign(k, shared, entries[n]))) {
+            conflict = entries[n];
+            *reader = n > 0;
+        }
     ws[at] = shadow_entry(w, lane, is_atomic);
     return conflict;
 }
@@ -71,8 +97,10 @@ static inline bool shadow_stale(const launch *x, const uint32_t *v, uint64_t at,
     return !bad;
 }
 
-/* The same, or of the very lane that comes now: elements of `each` bytes, the first one's entry would be `me`. */
-static inline bool shadow_mine(const launch *x, const uint32_t *v, uint64_t at, uint64_t n, uint64_t each, uint32_t me)
+/* The same, or of the very lane that comes now: elements of `each` bytes, the first one's entry would be
+ * `me`. */
+static inline bool shadow_mine(const launch *x, const uint32_t *v, uint64_t at, uint64_t n, uint64_t each,
+                               uint32_t me)
 {
     if (shadow_stale(x, v, at, n))
         return true;
@@ -91,19 +119,19 @@ static inline void shadow_fill(uint32_t *v, uint64_t at, uint64_t n, uint64_t ea
 }
 
 /* Note the readers of a range that nobody has written. */
-static inline void shadow_readers(const worker *k, const warp *w, uint32_t *r1, uint32_t *r2, uint64_t at, uint64_t n,
-                                  uint64_t each, uint32_t me)
+static inline void shadow_readers(const worker *k, const warp *w, uint32_t *r1, uint32_t *r2, uint64_t at,
+                                  uint64_t n, uint64_t each, uint32_t me)
 {
     uint32_t known1 = 0, known2 = 0; /* segments, not ours, found unordered for the element before */
     for (uint64_t b = 0; b < n; b++) {
-        uint32_t mine = me + (uint32_t)(b / each) * 2, lane = mine >> 1 & 31, e1 = r1[at + b], e2 = r2[at + b];
+        uint32_t mine = me + (uint32_t)(b / each) * 2, lane = mine >> 1 & 31, e1 = r1[at + b],
+                 e2 = r2[at + b];
         if ((known1 && e1 >> 6 == known1 && e2 >> 6 == known2) || e1 == mine)
             continue;
-        if (shadow_ordered(k, w, false, e1, lane)) {
-            r1[at + b] = mine;
-        } else if (shadow_ordered(k, w, false, e2, lane)) {
-            r2[at + b] = mine;
-        } else if (e1 >> 6 != w->segment && e2 >> 6 != w->segment) {
+        if (shadow_ordered(k, w, false, e1, lane) || shadow_ordered(k, w, false, e2, lane) ||
+            e1 >> 6 == w->segment || e2 >> 6 == w->segment || shadow_same_block(k, e1, e2)) {
+            shadow_note(k, w, false, &r1[at + b], &r2[at + b], mine, lane);
+        } else {
             known1 = e1 >> 6;
             known2 = e2 >> 6;
         }

@@ -19,8 +19,8 @@ int special_named(span name, span component)
     char full[48];
     if (name.n + component.n + 2 > sizeof full)
         return -1;
-    snprintf(full, sizeof full, "%.*s%s%.*s", (int)name.n, (const char *)name.p, component.n ? "." : "", (int)component.n,
-             component.n ? (const char *)component.p : "");
+    snprintf(full, sizeof full, "%.*s%s%.*s", (int)name.n, (const char *)name.p, component.n ? "." : "",
+             (int)component.n, component.n ? (const char *)component.p : "");
     for (int k = 0; k < SP_COUNT; k++)
         if (strcmp(full, names[k]) == 0)
             return k;

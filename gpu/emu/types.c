@@ -4,10 +4,9 @@ static const struct {
     const char *name;
     uint8_t bits;
     char cls;
-} types[T_COUNT] = {
-    [T_NONE] = {"", 0, 0},
+} types[T_COUNT] = {[T_NONE] = {"", 0, 0},
 #define X(sym, name, bits, cls) [T_##sym] = {name, bits, cls},
-    EMU_TYPES(X)
+                    EMU_TYPES(X)
 #undef X
 };
 

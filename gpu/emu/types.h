@@ -5,7 +5,8 @@
 #include "artifacts/base/span.h"
 #include <stdbool.h>
 
-/* X(symbol, "name", bits, class): classes b bits, u unsigned, s signed, f float, h packed pair of halves, p predicate */
+/* X(symbol, "name", bits, class): classes b bits, u unsigned, s signed, f float, h packed pair of halves, p
+ * predicate */
 #define EMU_TYPES(X)                                                                                         \
     X(PRED, "pred", 1, 'p')                                                                                  \
     X(B8, "b8", 8, 'b')                                                                                      \

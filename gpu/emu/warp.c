@@ -50,8 +50,8 @@ static void merge(warp *w)
         }
 }
 
-/* The strand to run, or -1. Every so often the turn passes on, so that one that waits for another in a loop cannot
- * keep it from coming. */
+/* The strand to run, or -1. Every so often the turn passes on, so that one that waits for another in a loop
+ * cannot keep it from coming. */
 static int pick(const warp *w)
 {
     int best = -1;
@@ -100,14 +100,16 @@ static void exit_lanes(worker *k, warp *w, strand *s, uint32_t mask)
     s->mask &= ~mask;
 }
 
-static void copy_param(frame *to, const call_param *tp, const worker *k, const frame *from, const call_param *fp, uint32_t mask)
+static void copy_param(frame *to, const call_param *tp, const worker *k, const frame *from,
+                       const call_param *fp, uint32_t mask)
 {
     uint32_t bytes = tp->bytes < fp->bytes ? tp->bytes : fp->bytes;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         uint64_t v = 0;
         if (fp->reg && tp->reg) {
-            to->r[(size_t)tp->slot * LANES + l] = operand_of(k, from, fp->slot)[l] & bits_mask(type_bits(tp->type));
+            to->r[(size_t)tp->slot * LANES + l] =
+                operand_of(k, from, fp->slot)[l] & bits_mask(type_bits(tp->type));
         } else if (fp->reg) {
             v = operand_of(k, from, fp->slot)[l];
             memcpy(to->params + (size_t)l * to->f->param_mem + tp->offset, &v, bytes < 8 ? bytes : 8);
@@ -266,7 +268,8 @@ static void branch_indexed(worker *k, warp *w, uint32_t at, const insn *i, uint3
 
 static WRAPS void carry(worker *k, frame *f, const insn *i, uint32_t mask)
 {
-    const uint64_t *a = operand_of(k, f, i->src[0]), *b = operand_of(k, f, i->src[1]), *c = operand_of(k, f, i->src[2]);
+    const uint64_t *a = operand_of(k, f, i->src[0]), *b = operand_of(k, f, i->src[1]),
+                   *c = operand_of(k, f, i->src[2]);
     unsigned bits = type_bits((ptx_type)i->type);
     uint64_t d[LANES] = {0}, m = bits_mask(bits);
     uint32_t cc = f->cc;
@@ -277,7 +280,9 @@ static WRAPS void carry(worker *k, frame *f, const insn *i, uint32_t mask)
             uint64_t product;
             if (i->flags & F_HI && i->flags & F_SIGNED)
                 product = (uint64_t)(((__int128)((int64_t)(x << (64 - bits)) >> (64 - bits)) *
-                                      ((int64_t)(y << (64 - bits)) >> (64 - bits))) >> bits) & m;
+                                      ((int64_t)(y << (64 - bits)) >> (64 - bits))) >>
+                                     bits) &
+                          m;
             else
                 product = i->flags & F_HI ? (uint64_t)((unsigned __int128)x * y >> bits) & m : x * y & m;
             x = product;
@@ -287,7 +292,8 @@ static WRAPS void carry(worker *k, frame *f, const insn *i, uint32_t mask)
             /* the borrow: set when a < b + in */
             r = (unsigned __int128)x - y - in;
             if (i->flags & F_CC)
-                cc = (cc & ~(UINT32_C(1) << l)) | (uint32_t)((unsigned __int128)x < (unsigned __int128)y + in) << l;
+                cc = (cc & ~(UINT32_C(1) << l)) | (uint32_t)((unsigned __int128)x < (unsigned __int128)y + in)
+                                                      << l;
         } else {
             r = (unsigned __int128)x + y + in;
             if (i->flags & F_CC)
@@ -328,7 +334,8 @@ static void compare(worker *k, frame *f, const insn *i, uint32_t mask)
 static void fused(worker *k, frame *f, const insn *i, uint32_t mask)
 {
     uint64_t t[LANES], n[LANES];
-    const uint64_t *s[4] = {operand_of(k, f, i->src[0]), operand_of(k, f, i->src[1]), operand_of(k, f, i->src[2]), f->r};
+    const uint64_t *s[4] = {operand_of(k, f, i->src[0]), operand_of(k, f, i->src[1]),
+                            operand_of(k, f, i->src[2]), f->r};
     unsigned which = i->combine == 1 ? 2 : 0;
     for (int l = 0; l < LANES; l++)
         n[l] = s[which][l] ^ UINT64_C(1) << (type_bits((ptx_type)i->type) - 1);
@@ -362,17 +369,21 @@ static void pack(worker *k, frame *f, const insn *i, uint32_t mask)
 
 static void logic(frame *f, const insn *i, uint32_t mask)
 {
-    uint32_t a = f->p[i->src[0]] ^ (i->flags & F_NOT_A ? EMU_FULL : 0), b = f->p[i->src[1]] ^ (i->flags & F_NOT_C ? EMU_FULL : 0);
-    uint32_t r = i->combine == BOOL_NONE ? (i->imm ? EMU_FULL : 0) : i->combine == BOOL_NOT ? ~a : combine(i->combine, a, b);
+    uint32_t a = f->p[i->src[0]] ^ (i->flags & F_NOT_A ? EMU_FULL : 0),
+             b = f->p[i->src[1]] ^ (i->flags & F_NOT_C ? EMU_FULL : 0);
+    uint32_t r = i->combine == BOOL_NONE  ? (i->imm ? EMU_FULL : 0)
+                 : i->combine == BOOL_NOT ? ~a
+                                          : combine(i->combine, a, b);
     put_pred(f, i->dst2, r, mask);
 }
 
 static void is_space(worker *k, frame *f, const insn *i, uint32_t mask)
 {
     const uint64_t *a = operand_of(k, f, i->src[0]);
-    uint64_t want = i->space == SPACE_SHARED ? WINDOW_SHARED : i->space == SPACE_LOCAL ? WINDOW_LOCAL
-                    : i->space == SPACE_PARAM_ENTRY                                    ? WINDOW_PARAM
-                                                                                       : 0;
+    uint64_t want = i->space == SPACE_SHARED        ? WINDOW_SHARED
+                    : i->space == SPACE_LOCAL       ? WINDOW_LOCAL
+                    : i->space == SPACE_PARAM_ENTRY ? WINDOW_PARAM
+                                                    : 0;
     uint32_t r = 0;
     for (int l = 0; l < LANES; l++)
         r |= (uint32_t)((a[l] & WINDOW_MASK) == want) << l;
@@ -489,8 +500,8 @@ static void control(worker *k, warp *w, uint32_t at, const insn *i, uint32_t mas
 
 static bool is_control(uint8_t kind)
 {
-    return kind == K_BRA || kind == K_BRX || kind == K_CALL || kind == K_RET || kind == K_EXIT || kind == K_BAR ||
-           kind == K_TRAP || (kind >= K_BAR_WARP && kind <= K_ELECT);
+    return kind == K_BRA || kind == K_BRX || kind == K_CALL || kind == K_RET || kind == K_EXIT ||
+           kind == K_BAR || kind == K_TRAP || (kind >= K_BAR_WARP && kind <= K_ELECT);
 }
 
 /* One strand until it branches, waits or meets another. */
@@ -512,7 +523,8 @@ static void strand_run(worker *k, warp *w, uint32_t at, bool forced)
         w->ticks++;
         if (++k->instructions > k->limit) {
             s->pc = pc;
-            fatal(k, w, f, i, (uint32_t)__builtin_ctz(mask), EMU_FIND_RUNAWAY, "the instruction budget is used up");
+            fatal(k, w, f, i, (uint32_t)__builtin_ctz(mask), EMU_FIND_RUNAWAY,
+                  "the instruction budget is used up");
             return;
         }
         if (i->guard) {

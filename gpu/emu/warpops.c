@@ -4,7 +4,7 @@
 #include "gpu/emu/special.h"
 #include "gpu/emu/wrap.h"
 
-static uint32_t lane_source(const insn *i, uint32_t l, uint32_t b, uint32_t c, bool *valid)
+static WRAPS uint32_t lane_source(const insn *i, uint32_t l, uint32_t b, uint32_t c, bool *valid)
 {
     uint32_t bound = c & 31, segment = c >> 8 & 31, by = b & 31;
     uint32_t lo = l & segment, hi = lo | (bound & ~segment), j;
@@ -30,7 +30,8 @@ static uint32_t lane_source(const insn *i, uint32_t l, uint32_t b, uint32_t c, b
 
 static void shuffle(worker *k, warp *w, frame *f, const insn *i, uint32_t mask, uint32_t present)
 {
-    const uint64_t *a = operand_of(k, f, i->src[0]), *b = operand_of(k, f, i->src[1]), *c = operand_of(k, f, i->src[2]);
+    const uint64_t *a = operand_of(k, f, i->src[0]), *b = operand_of(k, f, i->src[1]),
+                   *c = operand_of(k, f, i->src[2]);
     uint64_t d[LANES] = {0};
     uint32_t ok = 0;
     (void)w, (void)present;
@@ -107,7 +108,8 @@ static WRAPS void redux(worker *k, frame *f, const insn *i, uint32_t mask)
 }
 
 /* Whether all the lanes that the members of `mask` name are here: those that exited count as here. */
-static bool complete(worker *k, warp *w, frame *f, const insn *i, uint32_t mask, int32_t members_src, bool forced)
+static bool complete(worker *k, warp *w, frame *f, const insn *i, uint32_t mask, int32_t members_src,
+                     bool forced)
 {
     const uint64_t *members = operand_of(k, f, members_src);
     uint32_t missing = 0, outside = 0, gone = 0;
@@ -119,14 +121,17 @@ static bool complete(worker *k, warp *w, frame *f, const insn *i, uint32_t mask,
             outside |= UINT32_C(1) << l;
     }
     if (outside)
-        note(k, w, f, i, (uint32_t)__builtin_ctz(outside), EMU_FIND_BARRIER, "a thread that its own member mask leaves out");
+        note(k, w, f, i, (uint32_t)__builtin_ctz(outside), EMU_FIND_BARRIER,
+             "a thread that its own member mask leaves out");
     if (missing && forced)
-        note(k, w, f, i, (uint32_t)__builtin_ctz(mask), EMU_FIND_BARRIER, "lanes 0x%08x of the member mask never come here", missing);
+        note(k, w, f, i, (uint32_t)__builtin_ctz(mask), EMU_FIND_BARRIER,
+             "lanes 0x%08x of the member mask never come here", missing);
     (void)gone;
     return !missing || forced;
 }
 
-bool run_warp_op(worker *k, warp *w, frame *f, const insn *i, uint32_t mask, uint32_t strand_mask, bool forced)
+bool run_warp_op(worker *k, warp *w, frame *f, const insn *i, uint32_t mask, uint32_t strand_mask,
+                 bool forced)
 {
     bool sync = !(i->flags & F_COUNT) && i->kind != K_ACTIVEMASK;
     if (sync && !complete(k, w, f, i, mask, i->kind == K_BAR_WARP ? i->src[0] : i->src[3], forced))

@@ -62,6 +62,17 @@ def table(path, head, rows, update):
             fault("%s: the rows of %s are not in the code's order" % (path, head))
 
 
+def rules(path, build, update):
+    """The last table of `path` is what `replay resolve --rules` prints."""
+    want, text = transcript("build/replay resolve --rules", build), read(path)
+    at = text.find(want.splitlines()[0] + "\n")
+    if at < 0 or (not update and text[at:] != want):
+        fault("%s: its table is not what replay resolve --rules prints" % path)
+    elif update:
+        with open(os.path.join(TOP, path), "w", encoding="utf-8") as f:
+            f.write(text[:at] + want)
+
+
 def commands():
     """README's table names the commands of cmd_help.c, and no option that the usage text lacks."""
     code = re.findall(r'\{"([a-z]+)", cmd_\w+,\s*"[^"]*",\s*((?:"[^"]*"\s*)+)\}', read("replay/cmd_help.c"))
@@ -159,6 +170,7 @@ def main():
     build = os.path.abspath(args[0])
     table("docs/verdicts.md", "| id | it says |", x_macro("artifacts/base/finding.h"), update)
     table("docs/resolver.md", "| rule | what it says |", x_macro("plan/resolve.h"), update)
+    rules("docs/resolver-calls.md", build, update)
     commands()
     paths = documents()
     for path in paths:

@@ -74,5 +74,15 @@ each 'malloc read' single - "$replay" verify keep/one.tar.zst --quick
 each 'malloc read open write sync rename short' sign out/e.json "$replay" sign keep/b.tar.zst --key keep/k.pem -o out/e.json
 each 'malloc read write sync rename short' pack out/p.tar.zst "$replay" pack "$sources" -o out/p.tar.zst
 each 'read write sync rename short' attest out/a.json "$replay" sign keep/b.tar.zst --key keep/k.pem --add keep/b.tar.zst.dsse.json -o out/a.json
+# Killed at some moment: what was there, or all of it. A temporary file may stay, under its own name.
+for delay in 0 0.002 0.005 0.01 0.02 0.04 0.08 0.16; do
+    rm -rf out && mkdir out && echo before >out/p.tar.zst
+    "$replay" pack "$sources" -o out/p.tar.zst >/dev/null 2>&1 &
+    sleep $delay
+    kill -TERM $! 2>/dev/null
+    wait $! 2>/dev/null
+    tried=$((tried + 1))
+    [ "$(cat out/p.tar.zst | head -c 6 | tr -d '\0')" = before ] || cmp -s out/p.tar.zst made.pack || complain "killed after $delay s" "half a file"
+done
 echo "faults: $tried injected, $failed not handled"
 [ $failed -eq 0 ] && [ $tried -gt 0 ]

@@ -54,6 +54,7 @@ static const struct {
     {FIND_JSON_SYNTAX, "\"a\":[1,],", 9, "a comma at the end of an array"},
     {FIND_JSON_SYNTAX, "\"a\":True,", 9, "True"},
     {FIND_JSON_SYNTAX, "\"a\" 1,", 6, "no colon"},
+    {FIND_JSON_NUMBER, "\"annotations\":{\"x\":1e400},", 26, "a number beyond all, where nobody reads it"},
     {FIND_JSON_DUPLICATE_KEY, "\"n\":1,\"n\":2,\"N\":3,", 18, "a key twice"},
     {FIND_JSON_DUPLICATE_KEY, "\"\\u006e\":1,\"n\":2,", 17, "a key twice, once escaped"},
     {FIND_JSON_DUPLICATE_KEY, "\"format\":\"x\",", 13, "the format twice"},

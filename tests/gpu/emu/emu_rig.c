@@ -153,8 +153,9 @@ static void compare(const rig_case *c, unsigned index, const void *have, const v
                   (unsigned long long)i, dtype_load(a->type, want, i), dtype_load(a->type, have, i));
 }
 
-/* $REPLAY_EXPORT_CORPUS: a folder that gets every case as `replay kernel` reads it, to be run on a GPU. */
-static void export_case(rig_run *r, const char *folder, const rig_case *c, void *const *want)
+/* $REPLAY_EXPORT_CORPUS: a folder that gets every case as `replay kernel` reads it, with what the emulator
+ * wrote as the recorded outputs, to be run on a GPU. */
+static void export_case(rig_run *r, const char *folder, const rig_case *c)
 {
     const char *dir = getenv("REPLAY_EXPORT_CORPUS");
     rp_err e = {0};
@@ -204,7 +205,7 @@ static void export_case(rig_run *r, const char *folder, const rig_case *c, void 
         }
         if (a->kind != IN) {
             one.name = scratch_printf(r->sc, "out.%s", name);
-            one.data.p = want[i];
+            one.data.p = rig_bytes(r, c, i);
             t[n++] = one;
         }
     }
@@ -247,7 +248,7 @@ void rig_check(const char *folder, const rig_case *c)
                          (unsigned long long)k, i);
     }
     c->model(want);
-    export_case(&one, folder, c, want);
+    export_case(&one, folder, c);
     for (unsigned i = 0; i < one.n_args; i++) {
         if (c->args[i].kind == VALUE)
             continue;

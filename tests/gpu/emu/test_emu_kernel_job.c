@@ -3,6 +3,7 @@
 #include "artifacts/safetensors.h"
 #include "replay/kernel_job.h"
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ static void rig_init(rig *g, const char *args, const char *buffers)
     span packed;
     static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     st_tensor t[2] = {{"in.a", DT_U8, 1, {6}, {bytes, 6}}, {"out.o", DT_U8, 1, {8}, {bytes, 8}}};
-    strcpy(g->dir, "/tmp/replay-kernel-XXXXXX");
+    snprintf(g->dir, sizeof g->dir, "/tmp/replay-kernel-XXXXXX");
     cr_assert(mkdtemp(g->dir));
     g->sc = scratch_new(0);
     g->path = scratch_printf(g->sc, "%s/k.json", g->dir);

@@ -119,7 +119,7 @@ MODEL(layer_norm_f32)
             sq += ((double)x[k] - sum / COLS) * ((double)x[k] - sum / COLS);
         for (int k = 0; k < COLS; k++)
             F(2)
-            [r * COLS + k] = (float)(((double)x[k] - sum / COLS) / sqrt(sq / COLS + 1e-5) * (double)F(1)[k]);
+        [r * COLS + k] = (float)(((double)x[k] - sum / COLS) / sqrt(sq / COLS + 1e-5) * (double)F(1)[k]);
     }
 }
 

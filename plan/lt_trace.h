@@ -1,0 +1,40 @@
+/* One Trace line of the library's own log as a complete query, whatever its types, batches and epilogue: what
+ * lt_log.h reads narrowly for our own calls, this reads for other people's. Defaults that the library elides
+ * are made explicit, and named. Alpha is never printed.
+ *
+ *   [time][cublasLt][pid][Trace][FUNCTION] KEY=VALUE KEY=[KEY=VALUE …] … */
+#ifndef PLAN_LT_TRACE_H
+#define PLAN_LT_TRACE_H
+
+#include "artifacts/base/scratch.h"
+#include "plan/lt_query.h"
+
+typedef enum {
+    LT_LINE_CALL,    /* Trace of cublasLt…Matmul: a call */
+    LT_LINE_PREFER,  /* Api of cublasLt…AlgoGetHeuristic: what the preference promises */
+    LT_LINE_VERSION, /* Api of cublasLtGetVersion */
+    LT_LINE_OTHER,   /* any other message of the library */
+    LT_LINE_FOREIGN, /* not the library's */
+} lt_line_kind;
+
+enum { LT_PTR_BIAS = LTM_COUNT, LT_PTR_COUNT };
+
+typedef struct {
+    lt_query q;
+    char function[48];
+    char algorithm[256];            /* the fields of algo=[…], as printed */
+    uint64_t pointer[LT_PTR_COUNT]; /* of a, b, c, d and bias; 0 when null or not printed */
+    bool out_of_place, fp8_scales;
+    char elided[96]; /* fields left at the library's defaults, comma separated; alpha always */
+} lt_trace;
+
+lt_line_kind lt_line_kind_of(const char *line);
+/* A line of LT_LINE_CALL. RP_INVALID run.intercept with the column where it is truncated or has a key or
+ * value that is not known. */
+RP_MUST rp_code lt_trace_read(rp_err *e, lt_trace *out, const char *file, const char *line);
+/* The minimal alignments of a LT_LINE_PREFER line, 256 where it prints none. */
+void lt_trace_promises(const char *line, uint64_t promise[LTM_COUNT]);
+/* Of a LT_LINE_VERSION line, 0 where it prints none: 130100. */
+unsigned lt_trace_version(const char *line);
+
+#endif

@@ -1,0 +1,39 @@
+/* The documents of a bundle's sources, piece by piece, as the importers write them. */
+#ifndef REPLAY_IMPORT_JSON_H
+#define REPLAY_IMPORT_JSON_H
+
+#include "artifacts/base/digest.h"
+#include "replay/import.h"
+
+enum { IMPORT_FILES = 9 };
+
+/* Sources being written: the folder, the plan's name, what it was imported from, and what was written so far.
+ */
+typedef struct {
+    scratch *sc;
+    const char *dir, *name, *source;
+    const lt_trace *t; /* of a logged call */
+    uint64_t line;
+    const char *paths[IMPORT_FILES];
+    digest digests[IMPORT_FILES];
+    size_t n;
+} import_writer;
+
+/* An open document of that format, and its end: written to `path` below the folder, digested and freed.
+ * Extents: `second` 0 for a vector. */
+RP_MUST rp_code import_put(rp_err *e, import_writer *w, const char *path, jw *j);
+jw *import_begin(const char *format);
+void import_layout(jw *j, uint64_t first, uint64_t second, const char *kind);
+void import_buffer(jw *j, const char *id, bool writable, dtype type, uint64_t first, uint64_t second);
+void import_slot(jw *j, const char *key, const char *port, const char *buffer, uint64_t first,
+                 uint64_t second, const char *kind);
+void import_value(jw *j, const char *name);
+void import_edge(jw *j, uint64_t from, uint64_t to, const char *buffer, const char *port);
+void import_range(jw *j, const char *name, bool steps, uint64_t first, uint64_t end, uint64_t offset,
+                  uint64_t bytes);
+void import_tensor(jw *j, const char *name, dtype type, uint64_t first, uint64_t second, bool values);
+void import_node(jw *j, const char *id, const char *op, const char *a, const char *b);
+void import_empty(jw *j, const char *key, bool array);
+void import_not_observed(jw *j, const char *what, const char *reason);
+
+#endif
