@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -23,35 +24,111 @@
  * Fixture data is nearly all of a bundle; beyond 3 a few percent cost ten times the time. */
 enum { PACK_LEVEL = 3 };
 
+/* Frames that wait are compressed side by side and written in order: how many threads there are shows in the
+ * time alone. */
+enum { LANES_MAX = 8 };
+
+typedef struct {
+    zs_enc *z;
+    uint8_t *content, *packed;
+    size_t n, packed_n; /* bytes in each */
+    pthread_t thread;
+    bool started;
+    rp_err err;
+} lane;
+
 typedef struct {
     int fd;
     const char *path;
-    zs_enc *z;
-    uint8_t *content, *packed;
-    size_t n; /* bytes in content */
+    size_t n_lanes, full; /* full: lanes that wait; the next is being filled */
+    lane lanes[LANES_MAX];
 } packer;
 
+static void *compress_lane(void *arg)
+{
+    lane *l = arg;
+    (void)!zs_enc_frame(&l->err, &l->packed_n, l->z, l->packed, span_of(l->content, l->n));
+    return NULL;
+}
+
+static rp_code write_waiting(rp_err *e, packer *p)
+{
+    for (size_t i = 0; i < p->full; i++)
+        p->lanes[i].started =
+            i + 1 < p->full && !pthread_create(&p->lanes[i].thread, NULL, compress_lane, &p->lanes[i]);
+    for (size_t i = 0; i < p->full; i++)
+        if (!p->lanes[i].started)
+            compress_lane(&p->lanes[i]);
+    for (size_t i = 0; i < p->full; i++) {
+        lane *l = &p->lanes[i];
+        if (l->started)
+            pthread_join(l->thread, NULL);
+        l->n = 0;
+        if (!e->code)
+            *e = l->err;
+        if (!e->code)
+            (void)!file_write_fd(e, p->fd, p->path, span_of(l->packed, l->packed_n));
+    }
+    p->full = 0;
+    return e->code;
+}
+
+/* The frame being filled is complete. */
 static rp_code flush(rp_err *e, packer *p)
 {
-    size_t bytes;
-    if (zs_enc_frame(e, &bytes, p->z, p->packed, span_of(p->content, p->n)))
-        return e->code;
-    p->n = 0;
-    return file_write_fd(e, p->fd, p->path, span_of(p->packed, bytes));
+    return ++p->full == p->n_lanes ? write_waiting(e, p) : RP_OK;
+}
+
+static bool make_lane(lane *l)
+{
+    l->z = zs_enc_new(PACK_LEVEL);
+    l->content = malloc(FRAMES_CONTENT_MAX);
+    l->packed = malloc(zs_bound(FRAMES_CONTENT_MAX));
+    return l->z && l->content && l->packed;
+}
+
+static void clear_lane(lane *l)
+{
+    zs_enc_free(l->z);
+    free(l->content);
+    free(l->packed);
+    *l = (lane){0};
+}
+
+/* One lane is enough; more are taken while there is memory. */
+static rp_code make_lanes(rp_err *e, packer *p, size_t want)
+{
+    while (p->n_lanes < want && make_lane(&p->lanes[p->n_lanes]))
+        p->n_lanes++;
+    if (p->n_lanes < want)
+        clear_lane(&p->lanes[p->n_lanes]);
+    return p->n_lanes ? RP_OK : err_nomem(e);
+}
+
+/* As many as there are processors, and no more than there will be frames. */
+static size_t lanes_for(const manifest *m)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t n = cpus < 1 ? 1 : cpus > LANES_MAX ? LANES_MAX : (size_t)cpus;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < m->n_files && bytes < (uint64_t)LANES_MAX * FRAMES_CONTENT_MAX; i++)
+        bytes += m->files[i].bytes;
+    return bytes / FRAMES_CONTENT_MAX + 1 < n ? (size_t)(bytes / FRAMES_CONTENT_MAX + 1) : n;
 }
 
 /* s, or zeros where s.p is NULL. */
 static rp_code add(rp_err *e, packer *p, span s)
 {
     while (s.n) {
-        size_t n = FRAMES_CONTENT_MAX - p->n < s.n ? FRAMES_CONTENT_MAX - p->n : s.n;
+        lane *l = &p->lanes[p->full];
+        size_t n = FRAMES_CONTENT_MAX - l->n < s.n ? FRAMES_CONTENT_MAX - l->n : s.n;
         if (s.p)
-            memcpy(p->content + p->n, s.p, n);
+            memcpy(l->content + l->n, s.p, n);
         else
-            memset(p->content + p->n, 0, n);
-        p->n += n;
+            memset(l->content + l->n, 0, n);
+        l->n += n;
         s = span_of(s.p ? s.p + n : NULL, s.n - n);
-        if (p->n == FRAMES_CONTENT_MAX && flush(e, p))
+        if (l->n == FRAMES_CONTENT_MAX && flush(e, p))
             return e->code;
     }
     return RP_OK;
@@ -96,7 +173,8 @@ static rp_code add_all(rp_err *e, packer *p, const manifest *m, span text, pack_
             return e->code;
     if (add(e, p, span_of(NULL, TAR_END_BYTES)))
         return e->code;
-    return p->n ? flush(e, p) : RP_OK;
+    p->full += p->lanes[p->full].n > 0;
+    return write_waiting(e, p);
 }
 
 /* The text says what m says. */
@@ -137,12 +215,9 @@ rp_code store_pack(rp_err *e, const char *path, const manifest *m, span manifest
     packer p = {.fd = -1, .path = path};
     if (same_manifest(e, m, manifest_text))
         return e->code;
-    p.z = zs_enc_new(PACK_LEVEL);
-    p.content = malloc(FRAMES_CONTENT_MAX);
-    p.packed = malloc(zs_bound(FRAMES_CONTENT_MAX));
-    if (!p.z || !p.content || !p.packed)
-        err_nomem(e);
-    else if (snprintf(tmp, sizeof tmp, "%s.tmp-XXXXXX", path) >= (int)sizeof tmp) {
+    if (make_lanes(e, &p, lanes_for(m))) {
+        /* said */
+    } else if (snprintf(tmp, sizeof tmp, "%s.tmp-XXXXXX", path) >= (int)sizeof tmp) {
         errno = ENAMETOOLONG;
         err_errno(e, path, "create");
     } else if ((p.fd = mkostemp(tmp, O_CLOEXEC)) < 0)
@@ -153,8 +228,7 @@ rp_code store_pack(rp_err *e, const char *path, const manifest *m, span manifest
         err_errno(e, path, "close");
     if (p.fd >= 0 && e->code)
         unlink(tmp); /* after the rename it is gone already */
-    zs_enc_free(p.z);
-    free(p.content);
-    free(p.packed);
+    for (size_t i = 0; i < p.n_lanes; i++)
+        clear_lane(&p.lanes[i]);
     return e->code;
 }

@@ -23,7 +23,7 @@ const lt_rule lt_rules[] = {
     {"types.family", LTR_LIBRARY, 15, ANY, ANY, lt_test_types, "types of A and D, compute and scale type form a supported tuple",
      "the tuple with d {f} is not in the published table: expected {w}", "library documentation; " MEASURED, NULL},
     {"types.fp8_architecture", LTR_LIBRARY, 15, SM(1, 88), ANY, lt_test_types_fp8_old, "FP8 needs sm_89",
-     "FP8 operands on sm_{f}, the least is sm_{w}", "library documentation", NULL},
+     "FP8 operands need sm_{w} or later", "library documentation", NULL},
     {"types.i8_output", LTR_LIBRARY, 15, SM(1, 70), ANY, lt_test_types_i8_old, "I8 output needs sm_72",
      "{o} is {f}", "NVIDIA/FasterTransformer#721", "give d (and c) type {w}"},
     {"types.fp8_pair", LTR_LIBRARY, 15, ANY, ANY, lt_test_types_fp8_one, "FP8 goes with FP8", "b is {f}", MEASURED, "convert b to {w}"},

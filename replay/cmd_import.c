@@ -1,4 +1,4 @@
-#include "replay/import.h"
+#include "replay/import_xla.h"
 
 int cmd_import(int argc, char **argv)
 {
@@ -18,5 +18,7 @@ int cmd_import(int argc, char **argv)
         return cli_usage("import", "expected what to import, where it is, and -o DIR");
     if (!strcmp(argv[optind], "cublaslt-log"))
         return import_lt_log(argv[optind + 1], out, json);
-    return cli_usage("import", "expected cublaslt-log, found \"%.40s\"", argv[optind]);
+    if (!strcmp(argv[optind], "xla-dump"))
+        return import_xla_dump(argv[optind + 1], out, json);
+    return cli_usage("import", "expected cublaslt-log or xla-dump, found \"%.40s\"", argv[optind]);
 }

@@ -117,10 +117,7 @@ static uint64_t print_memory(FILE *f, const run *x)
     uint64_t n = 0;
     for (uint64_t i = 0; i < r->n_findings; i++, n++)
         if (f)
-            fprintf(f, "  %s: %s%s\n", r->findings[i].kind, text_safe(x->sc, r->findings[i].message),
-                    r->findings[i].count > 1
-                        ? scratch_printf(x->sc, " (%s times)", text_count(x->sc, r->findings[i].count))
-                        : "");
+            fprintf(f, "  %s: %s\n", r->findings[i].kind, text_safe(x->sc, r->findings[i].message));
     for (uint64_t i = 0; i < r->n_fixtures && !result_emulated(r); i++) {
         const result_fixture *v = &r->fixtures[i];
         n +=
@@ -155,6 +152,13 @@ static int exit_of(const run *x)
     return EXIT_PASSED;
 }
 
+/* A NaN without the sign that some C libraries print. */
+static const char *number(scratch *sc, double v)
+{
+    const char *s = v != v ? "NaN" : scratch_printf(sc, "%.9g", v);
+    return s ? s : "";
+}
+
 static void print_outputs(const run *x)
 {
     for (uint64_t i = 0; i < x->k->n_outputs; i++) {
@@ -166,11 +170,14 @@ static void print_outputs(const run *x)
             puts("equal bits");
             continue;
         }
-        printf("%s differ, at most %llu ulp and %.9g apart (element %llu: recorded %.9g, here %.9g); ulp %s: "
-               "%s\n",
-               text_count(x->sc, d->differing_bits), (unsigned long long)d->max_ulp, d->max_abs,
-               (unsigned long long)d->worst_index, d->worst_expected, d->worst_actual,
-               distance_histogram(x->sc, d), within(x, i) ? "accepted" : "rejected");
+        const char *ulp = d->max_ulp == UINT64_MAX
+                              ? "a NaN against a number"
+                              : scratch_printf(x->sc, "%llu ulp", (unsigned long long)d->max_ulp);
+        printf("%s differ, at most %s and %.9g apart (element %llu: recorded %s, here %s); ulp %s: %s\n",
+               text_count(x->sc, d->differing_bits), ulp ? ulp : "", d->max_abs,
+               (unsigned long long)d->worst_index, number(x->sc, d->worst_expected),
+               number(x->sc, d->worst_actual), distance_histogram(x->sc, d),
+               within(x, i) ? "accepted" : "rejected");
         if (!within(x, i) && x->reason)
             printf("  %s elements are more than %d ulp and more than 2^-%d of the largest magnitude, %.9g, "
                    "apart\n",

@@ -10,7 +10,8 @@ typedef struct {
     uint64_t index;
 } options;
 
-static void matrix_row(text_table *t, const plan *p, const resolved_call *c, int which, const lt_matrix *m, const char *op)
+static void matrix_row(text_table *t, const plan *p, const resolved_call *c, int which, const lt_matrix *m,
+                       const char *op)
 {
     text_cell(t, "%s", lt_operand_names[which]);
     text_cell(t, "%s", p->buffers[c->buffer[which]].id);
@@ -33,14 +34,17 @@ static void print_call(scratch *sc, const plan *p, const resolved_call *c)
 {
     const lt_call *k = &c->call;
     const lt_spec *s = &p->nodes[c->node].spec;
-    printf("node %llu %s: m=%llu n=%llu k=%llu\n", (unsigned long long)c->node, p->nodes[c->node].label, (unsigned long long)k->m,
-           (unsigned long long)k->n, (unsigned long long)k->k);
-    printf("  spec (column-major views)  trans_a=%s trans_b=%s lda=%llu ldb=%llu ldc=%llu ldd=%llu\n", truth(c->spec_trans_a),
-           truth(c->spec_trans_b), (unsigned long long)s->lda, (unsigned long long)s->ldb, (unsigned long long)s->ldc, (unsigned long long)s->ldd);
-    printf("  call (row-major a and b)   trans_a=%s trans_b=%s: both flags flip, ldc and ldd of the spec are not used\n\n", truth(k->trans_a),
-           truth(k->trans_b));
+    printf("node %llu %s: m=%llu n=%llu k=%llu\n", (unsigned long long)c->node, p->nodes[c->node].label,
+           (unsigned long long)k->m, (unsigned long long)k->n, (unsigned long long)k->k);
+    printf("  spec (column-major views)  trans_a=%s trans_b=%s lda=%llu ldb=%llu ldc=%llu ldd=%llu\n",
+           truth(c->spec_trans_a), truth(c->spec_trans_b), (unsigned long long)s->lda,
+           (unsigned long long)s->ldb, (unsigned long long)s->ldc, (unsigned long long)s->ldd);
+    printf("  call (row-major a and b)   trans_a=%s trans_b=%s: both flags flip, ldc and ldd of the spec are "
+           "not used\n\n",
+           truth(k->trans_a), truth(k->trans_b));
     text_table *t = text_table_new(sc, "lllrrrllrr");
-    static const char *const head[] = {"", "binds", "type", "rows", "cols", "ld", "order", "op", "reach", "buffer"};
+    static const char *const head[] = {"",   "binds", "type", "rows",  "cols",
+                                       "ld", "order", "op",   "reach", "buffer"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         text_cell(t, "%s", head[i]);
     matrix_row(t, p, c, LT_A, &k->a, k->trans_a ? "T" : "N");
@@ -48,9 +52,10 @@ static void print_call(scratch *sc, const plan *p, const resolved_call *c)
     matrix_row(t, p, c, LT_C, &k->c, "");
     matrix_row(t, p, c, LT_D, &k->d, "");
     text_table_print(t, stdout, "  ");
-    printf("\n  compute 32f, scale f32, alpha 1, beta %d; C is %s; epilogue %s%s%s; workspace %s bytes\n", k->beta_one,
-           c->c_is_operand ? "an operand" : "D itself", lt_epilogue_names[k->epilogue], c->has_bias ? ", bias " : "",
-           c->has_bias ? p->buffers[c->buffer[LT_BIAS]].id : "", text_count(sc, k->workspace_bytes));
+    printf("\n  compute 32f, scale f32, alpha 1, beta %d; C is %s; epilogue %s%s%s; workspace %s bytes\n",
+           k->beta_one, c->c_is_operand ? "an operand" : "D itself", lt_epilogue_names[k->epilogue],
+           c->has_bias ? ", bias " : "", c->has_bias ? p->buffers[c->buffer[LT_BIAS]].id : "",
+           text_count(sc, k->workspace_bytes));
     printf("  %s\n", resolve_sentence(sc, p, c));
 }
 
@@ -122,8 +127,8 @@ static int answer(rp_err *e, opened *o, const options *opt)
     if (e->code || resolve_plan(e, &r->fs, &calls, &n, &ok, o->sc, p, "plan/plan.json"))
         return cli_error("resolve", e, opt->json);
     if (opt->have_index && opt->index >= n)
-        return cli_usage("resolve", "expected --index below %llu, the plan's number of calls, found %llu", (unsigned long long)n,
-                         (unsigned long long)opt->index);
+        return cli_usage("resolve", "expected --index below %llu, the plan's number of calls, found %llu",
+                         (unsigned long long)n, (unsigned long long)opt->index);
     report_end(r, "%llu calls, %d rules each", (unsigned long long)n, RULE_COUNT);
     const resolved_call *first = opt->have_index ? &calls[opt->index] : calls;
     uint64_t shown = opt->have_index ? 1 : n;
@@ -199,11 +204,16 @@ static bool parse_ask(resolve_ask *ask, int c, const char *text)
 
 int cmd_resolve(int argc, char **argv)
 {
-    static const struct option longs[] = {{"cpu-only", no_argument, NULL, 'c'},       {"index", required_argument, NULL, 'i'},
-                                          {"arena", no_argument, NULL, 'a'},          {"json", no_argument, NULL, 'j'},
-                                          {"call", required_argument, NULL, 'C'},     {"against", required_argument, NULL, 'A'},
-                                          {"knowledge", required_argument, NULL, 'K'}, {"sm", required_argument, NULL, 'S'},
-                                          {"lib", required_argument, NULL, 'L'},      {"rules", no_argument, NULL, 'R'},
+    static const struct option longs[] = {{"cpu-only", no_argument, NULL, 'c'},
+                                          {"index", required_argument, NULL, 'i'},
+                                          {"arena", no_argument, NULL, 'a'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"call", required_argument, NULL, 'C'},
+                                          {"against", required_argument, NULL, 'A'},
+                                          {"knowledge", required_argument, NULL, 'K'},
+                                          {"sm", required_argument, NULL, 'S'},
+                                          {"lib", required_argument, NULL, 'L'},
+                                          {"rules", no_argument, NULL, 'R'},
                                           {0}};
     options opt = {0};
     resolve_ask ask = {0};
@@ -232,7 +242,9 @@ int cmd_resolve(int argc, char **argv)
         return cli_usage("resolve", "expected --cpu-only: nothing is asked of a device or of the library");
     rp_err e = {0};
     opened o;
-    int code = opened_bundle(&e, &o, optind < argc ? argv[optind] : cli_default_bundle) ? cli_error("resolve", &e, opt.json) : answer(&e, &o, &opt);
+    int code = opened_bundle(&e, &o, optind < argc ? argv[optind] : cli_default_bundle)
+                   ? cli_error("resolve", &e, opt.json)
+                   : answer(&e, &o, &opt);
     opened_close(&o);
     return code;
 }

@@ -74,7 +74,7 @@ void lt_agreement_print(const lt_agreement *a, scratch *sc, FILE *f)
     text_table_print(t, f, "  ");
     fputc('\n', f);
     t = text_table_new(sc, "lrrrr");
-    static const char *const head2[] = {"by rule", "status", "rows", "agree", ""};
+    static const char *const head2[] = {"by rule", "status", "rows", "agree", "share"};
     for (size_t i = 0; i < sizeof head2 / sizeof *head2; i++)
         text_cell(t, "%s", head2[i]);
     for (size_t i = 0; i <= lt_rules_count; i++) {

@@ -146,7 +146,7 @@ static rp_code check_envelope(rp_err *e, report *r, bool *ok, const char *file, 
     }
     if (dsse_count(e, &signed_by, &distinct, d, opt->keys, opt->n_keys))
         return e->code;
-    *ok = signed_by >= opt->threshold;
+    *ok = signed_by >= opt->threshold && (signed_by || !opt->n_keys);
     if (!*ok)
         findings_add(&r->fs, FIND_TRUST_SIGNATURE, file, "/signatures", NULL, NULL,
                      "expected signatures by %zu of the %zu distinct keys given, found %zu", opt->threshold,

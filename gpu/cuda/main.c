@@ -12,8 +12,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc == 2 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name))
             return modes[i].run();
-    fputs("usage: replay-gpu --phase | --probe | --compile\n"
-          "replay starts it; gpu/job.h has the protocol\n",
+    if (argc == 3 && !strcmp(argv[1], "--probe-calls"))
+        return probe_calls_main(argv[2]);
+    fputs("usage: replay-gpu --phase | --probe | --compile | --probe-calls FILE\n"
+          "replay starts the first three (gpu/job.h has the protocol); docs/resolver-calls.md has the fourth\n",
           stderr);
     return EXIT_BAD_USAGE;
 }

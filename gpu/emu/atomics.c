@@ -70,11 +70,30 @@ static WRAPS uint64_t apply(const insn *i, uint64_t a, uint64_t b, uint64_t c)
     }
 }
 
-void run_atomic(worker *k, warp *w, frame *f, const insn *i, uint32_t mask)
+/* One element a lane, at an offset from the address. */
+static void each(worker *k, warp *w, frame *f, const insn *i, uint32_t mask, int64_t offset, int32_t value,
+                 int32_t dst)
 {
-    const uint64_t *base = operand_of(k, f, i->src[0]), *b = operand_of(k, f, i->src[1]),
+    const uint64_t *base = operand_of(k, f, i->src[0]), *b = operand_of(k, f, value),
                    *c = operand_of(k, f, i->src[2]);
     uint64_t old[LANES] = {0}, bytes = type_bits((ptx_type)i->type) / 8;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        uint64_t v = 0, address = plus(base[l], offset);
+        uint8_t *p = access_atomic(k, w, f, i, l, address, bytes);
+        if (!p)
+            continue;
+        memcpy(&v, p, bytes);
+        old[l] = v;
+        v = apply(i, v, b[l] & i->mask, c[l] & i->mask) & i->mask;
+        memcpy(p, &v, bytes);
+    }
+    if (!(i->flags & F_RED))
+        put(f, dst, old, mask);
+}
+
+void run_atomic(worker *k, warp *w, frame *f, const insn *i, uint32_t mask)
+{
     if (i->space != SPACE_SHARED) {
         /* Atomics hand over what came before the last fence of the block, and take over what others did. */
         if (k->x->released) {
@@ -85,17 +104,12 @@ void run_atomic(worker *k, warp *w, frame *f, const insn *i, uint32_t mask)
         }
         k->acquired = true;
     }
-    for (uint32_t left = mask; left; left &= left - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(left);
-        uint64_t v = 0, address = plus(base[l], i->imm);
-        uint8_t *p = access_atomic(k, w, f, i, l, address, bytes);
-        if (!p)
-            continue;
-        memcpy(&v, p, bytes);
-        old[l] = v;
-        v = apply(i, v, b[l] & i->mask, c[l] & i->mask) & i->mask;
-        memcpy(p, &v, bytes);
+    if (i->n_vec == 1) {
+        each(k, w, f, i, mask, i->imm, i->src[1], i->dst);
+        return;
     }
-    if (!(i->flags & F_RED))
-        put(f, i->dst, old, mask);
+    const int32_t *values = k->x->m->vecs + i->extra, *olds = k->x->m->vecs + i->target;
+    int64_t bytes = type_bits((ptx_type)i->type) / 8;
+    for (uint32_t n = 0; n < i->n_vec; n++)
+        each(k, w, f, i, mask, i->imm + n * bytes, values[n], olds[n]);
 }

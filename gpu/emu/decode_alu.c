@@ -8,6 +8,12 @@ static bool is_op(const raw_insn *r, const char *name)
     return span_is(r->part[0], name);
 }
 
+static void append(char *s, size_t size, const char *more)
+{
+    size_t n = strlen(s);
+    snprintf(s + n, size - n, "%s", more);
+}
+
 static bool take_any(raw_insn *r, const char *const *words, char *out, size_t n)
 {
     for (; *words; words++)
@@ -95,14 +101,14 @@ static rp_code integer(parser *p, raw_insn *r, ptx_type t)
         q.flags = (t == T_S16X2 ? F_SIGNED : 0) | (take(r, "relu") ? F_RELU : 0);
         snprintf(part, sizeof part, "2");
         ptx_type st[2] = {t, t};
-        strcat(op, part);
+        append(op, sizeof op, part);
         return lanes(p, r, &q, alu_int(op, t), t, false, st, 2);
     }
     if (mul || mad) {
         if (!take_any(r, halves, part, sizeof part))
             return refuse(p, r);
-        strcat(op, ".");
-        strcat(op, part);
+        append(op, sizeof op, ".");
+        append(op, sizeof op, part);
         if (strcmp(part, "wide") == 0) {
             if (type_bits(t) > 32)
                 return refuse(p, r);
@@ -114,10 +120,10 @@ static rp_code integer(parser *p, raw_insn *r, ptx_type t)
     if (take(r, "sat")) {
         if (t != T_S32)
             return refuse(p, r);
-        strcat(op, ".sat");
+        append(op, sizeof op, ".sat");
     }
     if (take(r, "relu"))
-        strcat(op, ".relu");
+        append(op, sizeof op, ".relu");
     if (strcmp(op, "sad") == 0)
         mad = true;
     ptx_type st[3] = {t, t, ct};
@@ -135,7 +141,7 @@ static rp_code floating(parser *p, raw_insn *r, ptx_type t)
     if (take(r, "xorsign"))
         q.flags |= take(r, "abs") ? F_XORSIGN : 0;
     if (strcmp(op, "mad") == 0)
-        strcpy(op, "fma");
+        snprintf(op, sizeof op, "fma");
     bool full = take(r, "full"), approx = take(r, "approx");
     bool unary = strchr("anrsclet", op[0]) && strcmp(op, "add") != 0 && strcmp(op, "sub") != 0 &&
                  strcmp(op, "copysign") != 0;
@@ -161,7 +167,7 @@ static rp_code floating(parser *p, raw_insn *r, ptx_type t)
     if (!transcendental && rounds && !arithmetic && strcmp(op, "fma") != 0 && !full && !approx && !q.rnd)
         return refuse(p, r); /* div.f32 of PTX 1 */
     if (full)
-        strcat(op, ".full");
+        append(op, sizeof op, ".full");
     if (full || approx)
         q.flags |= F_APPROX;
     alu_fn *fn =

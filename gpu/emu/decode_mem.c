@@ -217,6 +217,7 @@ static rp_code atomic(parser *p, raw_insn *r, bool red)
     q.flags = take_order(r) | F_STRONG | (red ? F_RED : 0);
     take(r, "noftz");
     bool policy = take_hints(r);
+    uint32_t many = take(r, "v2") ? 2 : take(r, "v4") ? 4 : take(r, "v8") ? 8 : 1;
     for (int k = 0; k < 10; k++)
         if (take(r, ops[k]))
             op = k;
@@ -225,15 +226,23 @@ static rp_code atomic(parser *p, raw_insn *r, bool red)
         (space != SPACE_GENERIC && space != SPACE_GLOBAL && space != SPACE_SHARED))
         return refuse(p, r);
     uint32_t at = red ? 0 : 1, n = at + 2 + (op == ATOM_CAS) + policy;
-    if (red && (op == ATOM_CAS || op == ATOM_EXCH))
+    if ((red && (op == ATOM_CAS || op == ATOM_EXCH)) ||
+        (many > 1 &&
+         (op != ATOM_ADD || type_class(t) == 'u' || type_class(t) == 's' || space == SPACE_SHARED)))
         return refuse(p, r);
-    if (want_ops(p, r, n, n))
+    if (want_ops(p, r, n, n) || address_of(p, r, &r->op[at], &space, &q.src[0], &q.imm))
         return p->e->code;
-    if (!red && dest(p, r, 0, t, true, &q.dst, &bits))
+    if (many > 1) {
+        insn old = q;
+        if (elements(p, r, &r->op[at + 1], t, many, false, &q) ||
+            (!red && elements(p, r, &r->op[0], t, many, true, &old)))
+            return p->e->code;
+        q.target = red ? q.extra : old.extra;
+    } else if ((!red && dest(p, r, 0, t, true, &q.dst, &bits)) || source(p, r, at + 1, t, true, &q.src[1]) ||
+               (op == ATOM_CAS && source(p, r, at + 2, t, true, &q.src[2]))) {
         return p->e->code;
-    if (address_of(p, r, &r->op[at], &space, &q.src[0], &q.imm) || source(p, r, at + 1, t, true, &q.src[1]) ||
-        (op == ATOM_CAS && source(p, r, at + 2, t, true, &q.src[2])))
-        return p->e->code;
+    }
+    q.n_vec = (uint8_t)many;
     q.space = (uint8_t)space;
     q.type = (uint8_t)t;
     q.sub = (uint8_t)op;
@@ -305,6 +314,19 @@ static rp_code nothing(parser *p, raw_insn *r)
     return commit(p, r, &q);
 }
 
+/* A cache policy is a number that nothing here looks at. */
+static rp_code create_policy(parser *p, raw_insn *r)
+{
+    insn q = {.kind = K_ALU, .fn = alu_int("mov", T_B64), .mask = UINT64_MAX, .dst_bits = 64, .type = T_B64};
+    uint8_t bits = 0;
+    for (uint32_t k = 1; k < r->n_parts; k++)
+        r->used[k] = true;
+    if (dest(p, r, 0, T_B64, false, &q.dst, &bits))
+        return p->e->code;
+    q.src[0] = const_operand(p, 0);
+    return commit(p, r, &q);
+}
+
 static rp_code cp_async(parser *p, raw_insn *r)
 {
     insn q = {.kind = K_CP_ASYNC};
@@ -354,6 +376,8 @@ rp_code decode_mem(parser *p, raw_insn *r, bool *known)
         return isspacep(p, r);
     if (is_op(r, "membar") || is_op(r, "fence"))
         return fence(p, r);
+    if (is_op(r, "createpolicy"))
+        return create_policy(p, r);
     if (is_op(r, "cp"))
         return cp_async(p, r);
     if (is_op(r, "prefetch") || is_op(r, "prefetchu") || is_op(r, "applypriority") || is_op(r, "discard"))

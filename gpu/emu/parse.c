@@ -290,6 +290,7 @@ static rp_code function(parser *p, bool entry)
         if (lex_expect(p->e, &p->lx, '{') || parse_body(p))
             return p->e->code;
         fresh.has_body = true;
+        mark_cas_guesses(&fresh);
         fresh.info.n_instructions = fresh.n_code;
         fresh.info.local_bytes = fresh.local_bytes;
         p->m->funcs[p->func_index] = fresh;

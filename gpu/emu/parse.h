@@ -170,6 +170,9 @@ rp_code address_of(parser *p, raw_insn *r, const operand *o, ptx_space *space, i
 int special_named(span name, span component);
 unsigned special_bits(int number);
 
+/* cas_loop.c */
+void mark_cas_guesses(ptx_func *f);
+
 /* contract.c: find (and, asked, fuse) mul and add pairs. Returns how many there are. */
 uint32_t contract_pairs(const ptx_func *f, insn *code);
 

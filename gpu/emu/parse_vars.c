@@ -322,6 +322,15 @@ rp_code parse_registers(parser *p)
     if (p->lx.tok.kind != LEX_DOT)
         return lex_error(p->e, &p->lx, "expected a type");
     ptx_type t = type_named(p->lx.tok.text);
+    if (span_is(p->lx.tok.text, "b128")) { /* what would use them is not emulated */
+        raw_insn named = {.n_parts = 2,
+                          .part = {span_str(".reg"), p->lx.tok.text},
+                          .line = p->lx.tok.line,
+                          .column = p->lx.tok.column};
+        t = T_B64;
+        if (refuse(p, &named))
+            return p->e->code;
+    }
     if (t == T_NONE)
         return lex_error(p->e, &p->lx, "registers of type .%.*s are not supported",
                          (int)(p->lx.tok.text.n < 40 ? p->lx.tok.text.n : 40),

@@ -7,10 +7,10 @@
 
 /* Resource limits, no core, no new privileges; then a seccomp filter over all threads, present and future:
  * memory, threads of this process, clocks, and reading and writing descriptors that are open already.
- * Opening a file is refused (EACCES); anything else,
- * a socket, a program, a process or memory to be executed first, ends the process with SIGSYS. *filtered says
- * whether the filter is in place: without seccomp in the kernel, or on an architecture whose system calls are
- * not listed here, only the limits hold, and the result says so. */
+ * Everything else is refused (EACCES): opening a file first. A program, a socket, another process, memory to
+ * be executed end this process with SIGSYS. *filtered says whether the filter is in place: without seccomp in
+ * the kernel, or on an architecture whose system calls are not listed here, only the limits hold, and the
+ * result says so. */
 RP_MUST rp_code sandbox_enter(rp_err *e, bool *filtered);
 
 #endif

@@ -156,7 +156,7 @@ def canonical(files):
     for path in ("plan/typed_ops.json",):
         text = files[path]
         check(jcs.dumps(json.loads(text)) == text.rstrip(b"\n"), f"rfc8785 gives {path} again")
-    # What tests/artifacts/test_dsse.c expects of RFC 8785, 3.2.2 and 3.2.3 is what the package makes of it.
+    # What tests/artifacts/test_statement.c expects of RFC 8785, 3.2.2 and 3.2.3 is what the package makes of it.
     keys = ["\r", "1", "\x80", "\u00f6", "\u20ac", "\U0001f600", "\ufb33"]
     text = jcs.dumps({k: "v" for k in reversed(keys)}).decode()
     check(list(json.loads(text)) == keys, "rfc8785's order of keys is ours")

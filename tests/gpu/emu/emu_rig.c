@@ -176,8 +176,10 @@ static void export_case(rig_run *r, const char *folder, const rig_case *c)
     for (unsigned i = 0; i < r->n_args; i++) {
         jw_obj(j, NULL);
         jw_str(j, "kind", c->args[i].kind == VALUE ? dtype_names[c->args[i].type] : "buf");
-        if (c->args[i].kind == VALUE)
+        if (c->args[i].kind == VALUE && dtype_is_float(c->args[i].type))
             jw_f64(j, "value", c->args[i].lo);
+        else if (c->args[i].kind == VALUE)
+            jw_i64(j, "value", (int64_t)c->args[i].lo);
         else
             jw_fmt(j, "value", "%c", 'a' + (char)i);
         jw_end(j);

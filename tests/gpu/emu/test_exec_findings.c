@@ -55,6 +55,10 @@ static const struct {
            "bar.warp.sync -1; xor.b32 %r4, %r4, 252; add.u32 %r5, %r3, %r4; ld.shared.u32 %r6, [%r5];"),
      1, 64, EMU_FIND_RACE, "ld.shared.u32"},
     {ENTRY("", "atom.global.add.u32 %r3, [%rd1], 1;"), 4, 64, -1, NULL},
+    {ENTRY("", "cvta.to.global.u64 %rd4, %rd1; ld.global.u32 %r3, [%rd4];\nL: mov.u32 %r4, %r3; add.u32 %r5, "
+               "%r4, 1;"
+               "atom.cas.b32 %r3, [%rd1], %r4, %r5; setp.ne.u32 %p1, %r3, %r4; @%p1 bra L;"),
+     2, 64, -1, NULL},
     {ENTRY("", "red.global.add.u32 [%rd1], 1; ld.global.u32 %r3, [%rd1];"), 1, 64, EMU_FIND_RACE, NULL},
     /* the last block adds up what the others left */
     {ENTRY(".shared .u32 last;", "setp.ne.u32 %p1, %r1, 0; mul.wide.u32 %rd4, %r2, 4; add.u64 %rd5, %rd1, "
@@ -74,6 +78,10 @@ static const struct {
      -1, NULL},
     {ENTRY("", "setp.gt.u32 %p1, %r1, 9; @%p1 shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;"), 1, 32,
      EMU_FIND_BARRIER, "shfl.sync.idx.b32"},
+    /* races within blocks hide those between them: still the same answer */
+    {ENTRY("", "ld.global.u32 %r3, [%rd1]; add.u32 %r4, %r3, %r1; st.global.u32 [%rd1], %r4; "
+               "st.volatile.global.u32 [%rd1+8], %r2;"),
+     5, 48, EMU_FIND_RACE, "st.global.u32"},
     {ENTRY("", "L: bra L;"), 2, 32, EMU_FIND_RUNAWAY, "bra"},
     {ENTRY("", "setp.eq.u32 %p1, %r2, 1; @%p1 trap;"), 3, 32, EMU_FIND_TRAP, "trap"},
     {ENTRY(".extern .func __assertfail(.param .b64 a);",
@@ -113,9 +121,26 @@ Test(emu_exec_findings, each_kind_and_clean_ones)
 Test(emu_exec_findings, reduction_over_the_barrier)
 {
     ptx_run r;
-    ptx_launch(&r, launches[23].text, 1, 64, 1);
+    ptx_launch(&r, launches[24].text, 1, 64, 1);
     cr_expect_eq(ptx_word(&r, 0), 40);
     cr_expect_eq(ptx_word(&r, 63), 40);
+    ptx_done(&r);
+}
+
+Test(emu_exec_findings, atomics_of_vectors)
+{
+    ptx_run r;
+    ptx_launch(&r,
+               ENTRY("",
+                     "createpolicy.fractional.L2::evict_first.b64 %rd4, 0f3F800000; mov.f32 %f1, 0f3F800000;"
+                     "mov.f32 %f2, 0f40000000; red.global.add.v2.f32 [%rd1+8], {%f1, %f2};"
+                     "atom.global.gpu.acq_rel.add.v2.f32 {%f3, %f4}, [%rd1+16], {%f2, %f1};"),
+               2, 32, 1);
+    cr_expect_eq(r.r.n_findings, 0);
+    cr_expect_eq(ptx_word(&r, 2), 0x42800000);
+    cr_expect_eq(ptx_word(&r, 3), 0x43000000);
+    cr_expect_eq(ptx_word(&r, 4), 0x43000000);
+    cr_expect_eq(ptx_word(&r, 5), 0x42800000);
     ptx_done(&r);
 }
 
