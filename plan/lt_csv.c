@@ -245,7 +245,8 @@ bool lt_query_same(const lt_query *a, const lt_query *b)
         uint64_t px = x->promise_bytes ? x->promise_bytes : 256,
                  py = y->promise_bytes ? y->promise_bytes : 256;
         if (x->type != y->type || x->order != y->order || x->rows != y->rows || x->cols != y->cols ||
-            x->ld != y->ld || x->batch != y->batch || (x->batch > 1 && x->stride != y->stride) || px != py)
+            x->ld != y->ld || x->ld_negative != y->ld_negative || x->batch != y->batch ||
+            (x->batch > 1 && x->stride != y->stride) || px != py)
             return false;
     }
     return a->m == b->m && a->n == b->n && a->k == b->k && a->op[0] == b->op[0] && a->op[1] == b->op[1] &&

@@ -209,7 +209,7 @@ bool lt_span(const lt_operand *m, uint64_t *elements)
         *elements = 0;
         return true;
     }
-    step = m->stride < 0 ? 0 - (uint64_t)m->stride : (uint64_t)m->stride;
+    step = m->stride < 0 ? ~(uint64_t)m->stride + 1 : (uint64_t)m->stride;
     return ck_mul_u64(m->ld, major - 1, &one) && ck_add_u64(one, minor, &one) &&
            ck_mul_u64(step, m->batch - 1, &more) && ck_add_u64(one, more, elements);
 }

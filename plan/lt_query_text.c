@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-static bool number(const char *s, uint64_t *out)
+static bool integer(const char *s, uint64_t *out)
 {
     char *end;
     if (*s < '0' || *s > '9' || strlen(s) > 19)
@@ -11,11 +11,17 @@ static bool number(const char *s, uint64_t *out)
     return !*end;
 }
 
+/* Below 2^53, as in every JSON document of ours; strides have the whole of 64 bits. */
+static bool number(const char *s, uint64_t *out)
+{
+    return integer(s, out) && *out < 1ULL << 53;
+}
+
 static bool stride_of(const char *s, int64_t *out)
 {
     uint64_t v;
     bool minus = *s == '-';
-    if (!number(s + minus, &v) || v > INT64_MAX)
+    if (!integer(s + minus, &v) || v > INT64_MAX)
         return false;
     *out = minus ? -(int64_t)v : (int64_t)v;
     return true;
@@ -48,7 +54,7 @@ static const char *value(const char *s, const char *key)
 /* The largest power of two that divides both a byte offset and 256. */
 static uint64_t align_at(uint64_t offset)
 {
-    uint64_t low = offset & (~offset + 1);
+    uint64_t low = offset ? offset & (~offset + 1) : 0;
     return low && low < 256 ? low : 256;
 }
 

@@ -59,7 +59,7 @@ bool lt_test_ld_one_column(const lt_facts *f, lt_seen *s)
 bool lt_test_batch_overlap(const lt_facts *f, lt_seen *s)
 {
     lt_operand d = *lt_of(f, LTM_D);
-    uint64_t one, all, step = d.stride < 0 ? 0 - (uint64_t)d.stride : (uint64_t)d.stride, batch = d.batch;
+    uint64_t one, all, step = d.stride < 0 ? ~(uint64_t)d.stride + 1 : (uint64_t)d.stride, batch = d.batch;
     d.batch = 1;
     /* Matrices may interlace: a stride below ld puts each one's columns between another's. */
     bool apart = lt_span(&d, &one) &&

@@ -65,7 +65,7 @@ static bool number(const char *s, uint64_t *out)
     if (*s < '0' || *s > '9' || strlen(s) > 19)
         return false;
     *out = strtoull(s, &end, 10);
-    return !*end;
+    return !*end && *out < 1ULL << 53;
 }
 
 static bool pointer(const char *s, uint64_t *out)
@@ -100,7 +100,7 @@ static bool matrix_field(reader *r, int which, const char *key, const char *v)
         return r->batch[which] = number(v, &m->batch);
     if (!strcmp(key, "stridedBatchOffset")) {
         bool minus = *v == '-';
-        if (!number(v + minus, &u) || u > INT64_MAX)
+        if (!number(v + minus, &u))
             return false;
         m->stride = minus ? -(int64_t)u : (int64_t)u;
         return true;

@@ -117,8 +117,8 @@ typedef struct {
     pthread_mutex_t lock;
 } makers;
 
-static void judge_fixture(rp_err *e, makers *m, const bundle_fixture *f, const made_fixture *made,
-                          bool same, scratch *sc)
+static void judge_fixture(rp_err *e, makers *m, const bundle_fixture *f, const made_fixture *made, bool same,
+                          scratch *sc)
 {
     if (e->code) {
         (void)err_file(e, f->recipe_path);

@@ -1,5 +1,5 @@
-/* A finding is an answered no: an id from the one list below, where, what was expected and what was found. All are
- * collected, sorted and printed. The ids are stable: users and tests match on them. */
+/* A finding is an answered no: an id from the one list below, where, what was expected and what was found.
+ * All are collected, sorted and printed. The ids are stable: users and tests match on them. */
 #ifndef BASE_FINDING_H
 #define BASE_FINDING_H
 
@@ -15,7 +15,7 @@
     X(CONTAINER_DICTIONARY, "container.dictionary", "a zstd frame that needs a dictionary")                  \
     X(CONTAINER_WINDOW, "container.window", "a zstd frame asks for a larger window than is given")           \
     X(CONTAINER_FRAME, "container.frame", "a zstd frame of a kind that is not allowed among several")        \
-    X(CONTAINER_ORDER, "container.order", "a file is not at its place; manifest.json comes first")            \
+    X(CONTAINER_ORDER, "container.order", "a file is not at its place; manifest.json comes first")           \
     X(CONTAINER_HEADER, "container.header", "a tar header is not the canonical bytes")                       \
     X(CONTAINER_NAME, "container.name", "a tar header holds another name than the manifest's")               \
     X(CONTAINER_METADATA, "container.metadata", "a tar header holds a mode, owner, time or device")          \
@@ -90,7 +90,7 @@
     X(RUN_INPUT_WRITTEN, "run.input_written", "an input was changed")                                        \
     X(RUN_STRAY_WRITE, "run.stray_write", "a node wrote outside what it declares")                           \
     X(RUN_UNWRITTEN, "run.unwritten", "part of an output was never written")                                 \
-    X(RUN_MEMORY, "run.memory", "the emulator saw an access or a launch that is not allowed")                 \
+    X(RUN_MEMORY, "run.memory", "the emulator saw an access or a launch that is not allowed")                \
     X(RUN_INTERCEPT, "run.intercept", "the library logged another call than the resolved one")               \
     X(RUN_GRAPH, "run.graph", "the instantiated graph is not the plan's")                                    \
     X(RUN_TIMELINE, "run.timeline", "the recorded activity is not the graph's launches")                     \

@@ -95,8 +95,8 @@ static rp_code escape(rp_err *e, scan *s)
     s->p += 5;
     if (hi < 0xd800 || hi > 0xdbff)
         return RP_OK;
-    if (s->end - s->p < 6 || s->p[0] != '\\' || s->p[1] != 'u' || !hex4(s->p + 2, s->end, &lo) || lo < 0xdc00 ||
-        lo > 0xdfff)
+    if (s->end - s->p < 6 || s->p[0] != '\\' || s->p[1] != 'u' || !hex4(s->p + 2, s->end, &lo) ||
+        lo < 0xdc00 || lo > 0xdfff)
         return bad(e, s, "the second half of a surrogate pair");
     s->p += 6;
     return RP_OK;
@@ -326,7 +326,8 @@ static rp_code convert(rp_err *e, js_node *v, const cJSON *c, conv *cv)
 rp_code js_parse(rp_err *e, js_node **out, scratch *sc, const char *file, span text)
 {
     if (text.n > JS_MAX_BYTES)
-        return err_invalid(e, FIND_JSON_SYNTAX, file, NULL, "expected at most %d bytes, found %zu", JS_MAX_BYTES, text.n);
+        return err_invalid(e, FIND_JSON_SYNTAX, file, NULL, "expected at most %d bytes, found %zu",
+                           JS_MAX_BYTES, text.n);
     if (!text.n)
         text = span_str(""); /* there may be no pointer */
     scan s = {.file = file, .p = text.p, .begin = text.p, .end = text.p + text.n};
@@ -391,7 +392,8 @@ const char *js_where(const js_node *v)
     const char *up = js_where(v->parent), *part = v->key ? pointer_part(sc, v->key) : NULL;
     if (v->key && !part)
         return "?";
-    const char *s = v->key ? scratch_printf(sc, "%s/%s", up, part) : scratch_printf(sc, "%s/%zu", up, v->index);
+    const char *s =
+        v->key ? scratch_printf(sc, "%s/%s", up, part) : scratch_printf(sc, "%s/%zu", up, v->index);
     return s ? s : "?";
 }
 
@@ -405,7 +407,8 @@ rp_code js_fail(rp_err *e, const js_node *v, finding_id id, const char *fmt, ...
     return err_invalid(e, id, v->root->file, js_where(v), "%s", msg);
 }
 
-static const char *const type_names[] = {"null", "a boolean", "a number", "a string", "an array", "an object"};
+static const char *const type_names[] = {"null",     "a boolean", "a number",
+                                         "a string", "an array",  "an object"};
 
 static rp_code expect(rp_err *e, const js_node *v, js_type type)
 {
@@ -455,7 +458,9 @@ static rp_code integer(rp_err *e, const js_node *v, double least)
     if (expect(e, v, JS_NUMBER))
         return e->code;
     if (!v->is_integer && v->number < two53 && v->number > -two53)
-        return js_fail(e, v, FIND_JSON_NUMBER, "expected an integer without fraction or exponent, found %.17g written with one", v->number);
+        return js_fail(e, v, FIND_JSON_NUMBER,
+                       "expected an integer without fraction or exponent, found %.17g written with one",
+                       v->number);
     if (!v->is_integer || v->number >= two53 || v->number <= -two53)
         return js_fail(e, v, FIND_JSON_NUMBER, "expected an integer below 2^53, found %.17g", v->number);
     if (v->number < least)
@@ -555,7 +560,8 @@ rp_code js_digest(rp_err *e, digest *out, js_node *obj, const char *key)
     if (js_get(e, &v, obj, key) || expect(e, v, JS_STRING))
         return e->code;
     if (!digest_parse(v->string, out))
-        return js_fail(e, v, FIND_JSON_VALUE, "expected 64 lower-case hexadecimal digits, found \"%.80s\"", v->string);
+        return js_fail(e, v, FIND_JSON_VALUE, "expected 64 lower-case hexadecimal digits, found \"%.80s\"",
+                       v->string);
     return RP_OK;
 }
 

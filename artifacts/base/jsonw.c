@@ -100,7 +100,8 @@ static void quoted(jw *j, span s)
     puts_(j, "\"");
 }
 
-/* The order of RFC 8785, 3.2.3: by UTF-16 code units, in which what UTF-8 writes in four bytes comes before U+E000. */
+/* The order of RFC 8785, 3.2.3: by UTF-16 code units, in which what UTF-8 writes in four bytes comes before
+ * U+E000. */
 static unsigned rank(char c)
 {
     unsigned b = (unsigned char)c;

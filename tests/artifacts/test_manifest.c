@@ -157,8 +157,8 @@ Test(manifest, refuses)
         {WITH(FILE_OF("capture.json", "plan")), FIND_MANIFEST_INVALID, "/files/0"},
         {WITH(FILE_OF("contract.json", "contract") "," FILE_OF("capture.json", "capture")),
          FIND_MANIFEST_ORDER, "/files/1"},
-        {WITH(FILE_OF("capture.json", "capture") "," FILE_OF("capture.json", "capture")), FIND_MANIFEST_DUPLICATE,
-         "/files/1"},
+        {WITH(FILE_OF("capture.json", "capture") "," FILE_OF("capture.json", "capture")),
+         FIND_MANIFEST_DUPLICATE, "/files/1"},
         {WITH(FILE_OF("evidence/A", "evidence") "," FILE_OF("evidence/a", "evidence")), FIND_MANIFEST_CASE,
          NULL},
         {WITH(FILE_OF("evidence/a", "evidence") "," FILE_OF("evidence/a-b", "evidence") "," FILE_OF(

@@ -463,12 +463,12 @@ Test(store, faults_of_the_frames)
           "a trailing zero");
     finds(&b, t_splice(b.sc, several, n, 0, span_str("\x28\xb5")), FIND_CONTAINER_TRUNCATED, "", NULL,
           "the beginning of a frame behind the end");
-    finds(&b, t_splice(b.sc, several, n, 0, span_of("\x50\x2a\x4d\x18\0\0\0\0", 8)), FIND_CONTAINER_SKIPPABLE, "",
-          end_of_file, "skippable frame at the end");
-    finds(&b, t_splice(b.sc, several, last, 0, span_of("\x5f\x2a\x4d\x18\1\0\0\0x", 9)), FIND_CONTAINER_SKIPPABLE,
-          "", scratch_printf(b.sc, "byte %zu", last), "skippable frame inside");
-    not_opened(&b, t_splice(b.sc, several, 0, 0, span_of("\x50\x2a\x4d\x18\0\0\0\0", 8)), FIND_CONTAINER_SKIPPABLE,
-               "skippable", "skippable frame first");
+    finds(&b, t_splice(b.sc, several, n, 0, span_of("\x50\x2a\x4d\x18\0\0\0\0", 8)), FIND_CONTAINER_SKIPPABLE,
+          "", end_of_file, "skippable frame at the end");
+    finds(&b, t_splice(b.sc, several, last, 0, span_of("\x5f\x2a\x4d\x18\1\0\0\0x", 9)),
+          FIND_CONTAINER_SKIPPABLE, "", scratch_printf(b.sc, "byte %zu", last), "skippable frame inside");
+    not_opened(&b, t_splice(b.sc, several, 0, 0, span_of("\x50\x2a\x4d\x18\0\0\0\0", 8)),
+               FIND_CONTAINER_SKIPPABLE, "skippable", "skippable frame first");
     finds(&b, t_splice(b.sc, several, n, 0, t_frames(b.sc, span_of("\0\0", 2), 2)), FIND_CONTAINER_END, "",
           NULL, "another frame behind the end");
     finds(&b, t_splice(b.sc, several, last, 0, span_str("junk")), FIND_CONTAINER_ZSTD, "",
@@ -508,7 +508,8 @@ Test(store, frames_longer_than_their_content)
         memset(p + at, 0, 3);
     memcpy(p + at, "\x09\0\0x", 4);
     at += 8;
-    finds(&b, t_splice(b.sc, good, good.n, 0, span_of(p, at)), FIND_CONTAINER_FRAME, "", NULL, "empty blocks");
+    finds(&b, t_splice(b.sc, good, good.n, 0, span_of(p, at)), FIND_CONTAINER_FRAME, "", NULL,
+          "empty blocks");
     stop(&b);
 }
 

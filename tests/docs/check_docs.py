@@ -146,11 +146,11 @@ def consoles(path, text, build, update):
 
 
 def example(build):
-    """docs/exporting.md quotes the example, and the example packs and verifies."""
-    program = read("tests/docs/export_example.py")
+    """docs/exporting.md quotes the examples, and the first packs and verifies; a transcript runs the second."""
+    program = read("tests/docs/export_example.py") + read("tests/docs/export_xla.py")
     for block in re.findall(r"^```python\n(.*?)^```", read("docs/exporting.md"), flags=re.S | re.M):
         if block not in program:
-            fault("docs/exporting.md: tests/docs/export_example.py does not hold %s" % block.strip().splitlines()[0])
+            fault("docs/exporting.md: no example holds %s" % block.strip().splitlines()[0])
     replay = os.path.abspath(os.path.join(build, "replay"))
     with tempfile.TemporaryDirectory() as tmp:
         for argv in ([sys.executable, os.path.join(TOP, "tests/docs/export_example.py"), tmp + "/sources"],
