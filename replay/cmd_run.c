@@ -183,7 +183,7 @@ static rp_code put_instructions(rp_err *e, run *x, const char *dir, const client
         jw_digest(j, "sha256", digest_of(span_of(bytes, n)));
         jw_u64(j, "bytes", k->bytes);
         jw_str(j, "kernels", k->kernels);
-        if (disasm_cubin(e, j, &matrix, x->sc, tool, span_of(bytes, n)) == RP_UNAVAILABLE) {
+        if (disasm_cubin(e, j, &matrix, x->sc, tool, span_of(bytes, n), k->kernels) == RP_UNAVAILABLE) {
             jw_str(j, "error", e->msg);
             *e = (rp_err){0};
         }

@@ -71,13 +71,34 @@ static int by_name(const void *a, const void *b)
 
 static bool is_matrix(const char *name)
 {
-    return strstr(name, "MMA") != NULL;
+    return strstr(name, "MMA") && strncmp(name, "HFMA2", 5);
 }
 
-static void flush(jw *j, tally *t, const char *function, const char **matrix, scratch *sc)
+/* Whether the comma-separated list has the name. */
+static bool listed(const char *list, const char *name)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (n == strlen(name) && !memcmp(list, name, n))
+            return true;
+    }
+    return false;
+}
+
+typedef struct {
+    uint64_t functions, instructions;
+} others;
+
+static void flush(jw *j, tally *t, const char *function, const char **matrix, scratch *sc, const char *launched, others *rest)
 {
     if (!t->instructions)
         return;
+    if (!listed(launched, function)) {
+        rest->functions++;
+        rest->instructions += t->instructions;
+        *t = (tally){0};
+        return;
+    }
     qsort(t->v, t->n, sizeof *t->v, by_name);
     jw_obj(j, NULL);
     jw_str(j, "name", function);
@@ -121,9 +142,10 @@ static const char *function_of(scratch *sc, const char *line, size_t n)
     return NULL;
 }
 
-void disasm_count(jw *j, const char **matrix, scratch *sc, const char *text)
+void disasm_count(jw *j, const char **matrix, scratch *sc, const char *text, const char *launched)
 {
     tally *t = calloc(1, sizeof *t);
+    others rest = {0};
     const char *function = "";
     *matrix = "";
     jw_arr(j, "functions");
@@ -131,7 +153,7 @@ void disasm_count(jw *j, const char **matrix, scratch *sc, const char *text)
         size_t n = strcspn(text, "\n");
         const char *name = function_of(sc, text, n), *p = text + strspn(text, " \t");
         if (name) {
-            flush(j, t, function, matrix, sc);
+            flush(j, t, function, matrix, sc, launched, &rest);
             function = name;
         } else if ((p = behind_address(p))) {
             p += strspn(p, " \t");
@@ -145,12 +167,14 @@ void disasm_count(jw *j, const char **matrix, scratch *sc, const char *text)
         text += n + (text[n] == '\n');
     }
     if (t)
-        flush(j, t, function, matrix, sc);
+        flush(j, t, function, matrix, sc, launched, &rest);
     jw_end(j);
+    jw_u64(j, "other_functions", rest.functions);
+    jw_u64(j, "other_instructions", rest.instructions);
     free(t);
 }
 
-rp_code disasm_cubin(rp_err *e, jw *j, const char **matrix, scratch *sc, const char *tool, span cubin)
+rp_code disasm_cubin(rp_err *e, jw *j, const char **matrix, scratch *sc, const char *tool, span cubin, const char *launched)
 {
     char path[] = "/tmp/replay-cubin-XXXXXX.cubin";
     const char *base = strrchr(tool, '/') + 1;
@@ -170,7 +194,7 @@ rp_code disasm_cubin(rp_err *e, jw *j, const char **matrix, scratch *sc, const c
             const char *s = scratch_strndup(sc, (const char *)text.p, text.n);
             jw_str(j, "tool", base);
             if (s)
-                disasm_count(j, matrix, sc, s);
+                disasm_count(j, matrix, sc, s, launched);
             else
                 err_nomem(e);
         }

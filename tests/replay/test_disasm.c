@@ -52,7 +52,7 @@ static js_node *count(scratch *sc, const char *text, const char **matrix)
     span s;
     jw *j = jw_new(JW_PRETTY);
     jw_obj(j, NULL);
-    disasm_count(j, matrix, sc, text);
+    disasm_count(j, matrix, sc, text, "gemm_kernel,k");
     jw_end(j);
     cr_assert(!jw_finish(&e, &s, j) && !js_parse(&e, &root, sc, "counts", s), "%s", e.msg);
     jw_free(j);
@@ -106,6 +106,33 @@ Test(disasm, nvdisasm)
     scratch_free(sc);
 }
 
+/* Kernels of a library's cubin that were not launched are summed up, and vouch for nothing. */
+Test(disasm, launched_alone)
+{
+    rp_err e = {0};
+    scratch *sc = scratch_new(0);
+    js_node *root;
+    span s;
+    const char *matrix;
+    jw *j = jw_new(JW_PRETTY);
+    jw_obj(j, NULL);
+    disasm_count(j, &matrix, sc,
+                 ".text.k:\n"
+                 "        /*0000*/                   HFMA2.MMA R0, R2, R4, R6 ;\n"
+                 ".text.kk:\n"
+                 "        /*0000*/                   HMMA.1688.F32.TF32 R0, R2, R4, R6 ;\n"
+                 "        /*0010*/                   EXIT ;\n",
+                 "gemm,k");
+    jw_end(j);
+    cr_assert(!jw_finish(&e, &s, j) && !js_parse(&e, &root, sc, "counts", s), "%s", e.msg);
+    cr_expect_eq(js_len(rig_at(root, "functions")), 1);
+    cr_expect_eq(rig_number(root, "other_functions"), 1);
+    cr_expect_eq(rig_number(root, "other_instructions"), 2);
+    cr_expect_str_eq(matrix, "", "neither another kernel's, nor HFMA2.MMA");
+    jw_free(j);
+    scratch_free(sc);
+}
+
 Test(disasm, nothing_to_count)
 {
     static const char *const texts[] = {"",
@@ -142,12 +169,12 @@ Test(disasm, tool)
     cr_assert(tool && !strncmp(tool, dir, strlen(dir)), "%s", tool ? tool : "none");
     jw *j = jw_new(JW_PRETTY);
     jw_obj(j, NULL);
-    cr_assert(!disasm_cubin(&e, j, &matrix, sc, tool, span_str("a cubin")), "%s", e.msg);
+    cr_assert(!disasm_cubin(&e, j, &matrix, sc, tool, span_str("a cubin"), "gemm_kernel"), "%s", e.msg);
     cr_assert_str_eq(matrix, "HGMMA.64x64x16.F32 x2");
     jw_free(j);
     j = jw_new(JW_PRETTY);
     jw_obj(j, NULL);
-    cr_assert_eq(disasm_cubin(&e, j, &matrix, sc, tool, span_str("something else")), RP_UNAVAILABLE);
+    cr_assert_eq(disasm_cubin(&e, j, &matrix, sc, tool, span_str("something else"), ""), RP_UNAVAILABLE);
     cr_assert_str_eq(e.msg, "cuobjdump failed: no cubin");
     jw_free(j);
     t_remove(dir);
