@@ -29,7 +29,8 @@ static bool packed(const plan_buffer *b)
 static rp_code request(rp_err *e, arena_layout *l, arena_range r)
 {
     if (!ck_align_u64(r.bytes ? r.bytes : 1, ARENA_ALIGN, &r.reserved_bytes))
-        return err_invalid(e, FIND_ARENA_BOUNDS, NULL, NULL, "expected a size below 2^64 bytes for %s", r.name);
+        return err_invalid(e, FIND_ARENA_BOUNDS, NULL, NULL, "expected a size below 2^64 bytes for %s",
+                           r.name);
     if (!r.name)
         return err_nomem(e);
     l->ranges[l->n++] = r;
@@ -61,7 +62,11 @@ rp_code arena_requests(rp_err *e, arena_layout *out, scratch *sc, const plan *p,
     arena_layout l = {.ranges = scratch_array(sc, 1 + p->n_buffers + p->n_nodes, sizeof *l.ranges)};
     if (!l.ranges)
         return err_nomem(e);
-    if (request(e, &l, (arena_range){.kind = RANGE_PARAMETERS, .name = "parameters", .end_step = p->n_nodes, .bytes = plan_parameter_bytes(p)}))
+    if (request(e, &l,
+                (arena_range){.kind = RANGE_PARAMETERS,
+                              .name = "parameters",
+                              .end_step = p->n_nodes,
+                              .bytes = plan_parameter_bytes(p)}))
         return e->code;
     for (uint64_t i = 0; i < p->n_nodes; i++) {
         const plan_node *n = &p->nodes[i];
@@ -181,7 +186,8 @@ rp_code arena_pack(rp_err *e, arena_layout *l, scratch *sc)
         }
         /* Where the top fits in 64 bits, so does the sum of what lives below it. */
         if (!take(&h, r->reserved_bytes, &r->offset_bytes))
-            return err_invalid(e, FIND_ARENA_BOUNDS, NULL, NULL, "expected an arena below 2^64 bytes, found %s beyond it", r->name);
+            return err_invalid(e, FIND_ARENA_BOUNDS, NULL, NULL,
+                               "expected an arena below 2^64 bytes, found %s beyond it", r->name);
         live += r->reserved_bytes;
         l->peak_live_bytes = live > l->peak_live_bytes ? live : l->peak_live_bytes;
     }
@@ -199,8 +205,9 @@ static uint64_t most_ranges(void)
 
 static rp_code read_range(rp_err *e, arena_range *r, js_node *o)
 {
-    if (js_str(e, &r->name, o, "name") || js_u64(e, &r->first_step, o, "first_step") || js_u64(e, &r->end_step, o, "end_step") ||
-        js_u64(e, &r->offset_bytes, o, "offset_bytes") || js_u64(e, &r->bytes, o, "bytes"))
+    if (js_str(e, &r->name, o, "name") || js_u64(e, &r->first_step, o, "first_step") ||
+        js_u64(e, &r->end_step, o, "end_step") || js_u64(e, &r->offset_bytes, o, "offset_bytes") ||
+        js_u64(e, &r->bytes, o, "bytes"))
         return e->code;
     /* Below 2^53, so rounding up fits. */
     if (!ck_align_u64(r->bytes ? r->bytes : 1, ARENA_ALIGN, &r->reserved_bytes))
@@ -214,11 +221,12 @@ rp_code arena_read(rp_err *e, arena_layout *out, scratch *sc, const char *file, 
     size_t n = 0;
     arena_layout l = {0};
     if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-arena/0") ||
-        js_u64(e, &l.slab_bytes, root, "slab_bytes") || js_u64(e, &l.peak_live_bytes, root, "peak_live_bytes") ||
-        js_arr(e, &ranges, &n, root, "ranges"))
+        js_u64(e, &l.slab_bytes, root, "slab_bytes") ||
+        js_u64(e, &l.peak_live_bytes, root, "peak_live_bytes") || js_arr(e, &ranges, &n, root, "ranges"))
         return e->code;
     if (n > most_ranges())
-        return js_fail(e, ranges, FIND_ARENA_BOUNDS, "expected at most %llu ranges, found %zu", (unsigned long long)most_ranges(), n);
+        return js_fail(e, ranges, FIND_ARENA_BOUNDS, "expected at most %llu ranges, found %zu",
+                       (unsigned long long)most_ranges(), n);
     l.n = n;
     l.ranges = scratch_array(sc, n, sizeof *l.ranges);
     if (!l.ranges)
@@ -232,7 +240,8 @@ rp_code arena_read(rp_err *e, arena_layout *out, scratch *sc, const char *file, 
     return RP_OK;
 }
 
-rp_code arena_bind(rp_err *e, findings *fs, arena_layout *recorded, const arena_layout *requests, const char *file)
+rp_code arena_bind(rp_err *e, findings *fs, arena_layout *recorded, const arena_layout *requests,
+                   const char *file)
 {
     for (uint64_t i = 0; i < requests->n; i++) {
         const arena_range *want = &requests->ranges[i];
@@ -241,7 +250,8 @@ rp_code arena_bind(rp_err *e, findings *fs, arena_layout *recorded, const arena_
         while (k < recorded->n && strcmp(recorded->ranges[k].name, want->name))
             k++;
         if (k == recorded->n) {
-            findings_add(fs, FIND_ARENA_OFFSET, file, "/ranges", NULL, NULL, "expected a range for %s, found none", want->name);
+            findings_add(fs, FIND_ARENA_OFFSET, file, "/ranges", NULL, NULL,
+                         "expected a range for %s, found none", want->name);
             continue;
         }
         arena_range *r = &recorded->ranges[k];
@@ -250,10 +260,12 @@ rp_code arena_bind(rp_err *e, findings *fs, arena_layout *recorded, const arena_
         r->node = want->node;
         snprintf(where, sizeof where, "/ranges/%llu", (unsigned long long)k);
         if (r->bytes < want->bytes || r->first_step > want->first_step || r->end_step < want->end_step)
-            findings_add(fs, FIND_ARENA_BOUNDS, file, where, NULL, NULL,
-                         "expected %s to hold %llu bytes over steps [%llu, %llu), found %llu over [%llu, %llu)", want->name,
-                         (unsigned long long)want->bytes, (unsigned long long)want->first_step, (unsigned long long)want->end_step,
-                         (unsigned long long)r->bytes, (unsigned long long)r->first_step, (unsigned long long)r->end_step);
+            findings_add(
+                fs, FIND_ARENA_BOUNDS, file, where, NULL, NULL,
+                "expected %s to hold %llu bytes over steps [%llu, %llu), found %llu over [%llu, %llu)",
+                want->name, (unsigned long long)want->bytes, (unsigned long long)want->first_step,
+                (unsigned long long)want->end_step, (unsigned long long)r->bytes,
+                (unsigned long long)r->first_step, (unsigned long long)r->end_step);
     }
     if (recorded->n > requests->n)
         findings_add(fs, FIND_ARENA_OFFSET, file, "/ranges", NULL, NULL, "expected %llu ranges, found %llu",

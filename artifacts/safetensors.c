@@ -21,7 +21,8 @@ static rp_code read_tensor(rp_err *e, st_tensor *t, const char *name, js_node *v
         type++;
     if (type == DT_COUNT)
         return js_fail(e, js_find(v, "dtype"), FIND_FIXTURE_FORMAT,
-                       "expected F16, BF16, F32, F64, I8 to I64, U8 to U64 or BOOL, found \"%.32s\"", spelled);
+                       "expected F16, BF16, F32, F64, I8 to I64, U8 to U64 or BOOL, found \"%.32s\"",
+                       spelled);
     if (rank > ST_MAX_RANK)
         return js_fail(e, shape, FIND_FIXTURE_FORMAT, "expected at most %d extents, found %zu", ST_MAX_RANK,
                        rank);

@@ -1,6 +1,6 @@
-/* The safetensors container, strictly: 8-byte little-endian header length, a JSON object of name -> {dtype, shape,
- * data_offsets}, then the bytes without gap or overlap, in order of offset. Written deterministically: names sorted, header
- * padded with spaces to 8 bytes. */
+/* The safetensors container, strictly: 8-byte little-endian header length, a JSON object of name -> {dtype,
+ * shape, data_offsets}, then the bytes without gap or overlap, in order of offset. Written deterministically:
+ * names sorted, header padded with spaces to 8 bytes. */
 #ifndef ARTIFACTS_SAFETENSORS_H
 #define ARTIFACTS_SAFETENSORS_H
 

@@ -26,7 +26,8 @@ const char *client_emu_path(scratch *sc)
     return worker_path(sc, "REPLAY_EMU", "replay-emu");
 }
 
-/* LD_LIBRARY_PATH and CUDA_HOME say where CUDA is; the libraries that were really loaded are recorded by digest. */
+/* LD_LIBRARY_PATH and CUDA_HOME say where CUDA is; the libraries that were really loaded are recorded by
+ * digest. */
 static const char *const allowed[] = {"CUDA_HOME", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", NULL};
 
 const char *const *client_environment(scratch *sc)
@@ -45,8 +46,8 @@ const char *const *client_environment(scratch *sc)
 }
 
 /* Run the worker in one mode. Its exit code is the caller's to judge. */
-static rp_code start(rp_err *e, proc_end *end, scratch *sc, const char *worker, const char *mode, const proc_fd *fds, size_t n_fds,
-                     int stdout_fd, uint64_t deadline_ms)
+static rp_code start(rp_err *e, proc_end *end, scratch *sc, const char *worker, const char *mode,
+                     const proc_fd *fds, size_t n_fds, int stdout_fd, uint64_t deadline_ms)
 {
     const char *const argv[] = {worker, mode, NULL};
     proc_spec spec = {.path = worker,
@@ -65,9 +66,11 @@ static rp_code broken(rp_err *e, const proc_end *end)
     const char *colon = end->err_bytes ? ": " : "";
     int n = (int)strcspn(end->err_text, "\n");
     if (end->timed_out)
-        return err_set(e, RP_WORKER, "the worker did not end within its deadline and was killed%s%.*s", colon, n, end->err_text);
+        return err_set(e, RP_WORKER, "the worker did not end within its deadline and was killed%s%.*s", colon,
+                       n, end->err_text);
     if (end->signal)
-        return err_set(e, RP_WORKER, "the worker died of signal %d (%s)%s%.*s", end->signal, strsignal(end->signal), colon, n, end->err_text);
+        return err_set(e, RP_WORKER, "the worker died of signal %d (%s)%s%.*s", end->signal,
+                       strsignal(end->signal), colon, n, end->err_text);
     return err_set(e, RP_WORKER, "the worker exited with %d%s%.*s", end->exit_code, colon, n, end->err_text);
 }
 
@@ -111,20 +114,24 @@ rp_code client_probe(rp_err *e, client_device *out, scratch *sc, const char *wor
         broken(e, &end);
         goto out;
     }
-    if (!file_read_fd(e, &text, sc, fd, "probe", max_result_bytes) && read_probe(e, out, sc, text) && e->code == RP_INVALID)
+    if (!file_read_fd(e, &text, sc, fd, "probe", max_result_bytes) && read_probe(e, out, sc, text) &&
+        e->code == RP_INVALID)
         e->code = RP_WORKER;
 out:
     close(fd);
     return e->code;
 }
 
-rp_code client_run(rp_err *e, client_phase *out, scratch *sc, const char *worker, span job_text, int data_fd, uint64_t deadline_ms)
+rp_code client_run(rp_err *e, client_phase *out, scratch *sc, const char *worker, span job_text, int data_fd,
+                   uint64_t deadline_ms)
 {
     proc_end end = {0};
     digest sent = digest_of(job_text);
     *out = (client_phase){.output_fd = -1, .err_text = ""};
-    int job_fd = file_temp(e), result_fd = e->code ? -1 : file_temp(e), output_fd = e->code ? -1 : file_temp(e);
-    const proc_fd fds[] = {{job_fd, JOB_FD}, {data_fd, JOB_DATA_FD}, {result_fd, JOB_RESULT_FD}, {output_fd, JOB_OUTPUT_FD}};
+    int job_fd = file_temp(e), result_fd = e->code ? -1 : file_temp(e),
+        output_fd = e->code ? -1 : file_temp(e);
+    const proc_fd fds[] = {
+        {job_fd, JOB_FD}, {data_fd, JOB_DATA_FD}, {result_fd, JOB_RESULT_FD}, {output_fd, JOB_OUTPUT_FD}};
     if (e->code || file_write_fd(e, job_fd, "job.json", job_text))
         goto out;
     lseek(job_fd, 0, SEEK_SET);
@@ -162,8 +169,8 @@ out:
     return e->code;
 }
 
-static rp_code compile_request(rp_err *e, int fd, const char *name, const char *const *options, uint64_t n_options,
-                               bool trusted)
+static rp_code compile_request(rp_err *e, int fd, const char *name, const char *const *options,
+                               uint64_t n_options, bool trusted)
 {
     jw *j = jw_new(JW_COMPACT);
     span text;
@@ -182,15 +189,16 @@ static rp_code compile_request(rp_err *e, int fd, const char *name, const char *
     return e->code;
 }
 
-rp_code client_compile(rp_err *e, span *answer, span *ptx, scratch *sc, const char *worker, bool trusted, const char *name, span source,
-                       const char *const *options, uint64_t n_options)
+rp_code client_compile(rp_err *e, span *answer, span *ptx, scratch *sc, const char *worker, bool trusted,
+                       const char *name, span source, const char *const *options, uint64_t n_options)
 {
     proc_end end;
     int fd[4];
     for (int i = 0; i < 4; i++)
         fd[i] = e->code ? -1 : file_temp(e);
     const proc_fd fds[] = {{fd[0], 3}, {fd[1], 4}, {fd[2], 5}, {fd[3], 6}};
-    if (e->code || compile_request(e, fd[0], name, options, n_options, trusted) || file_write_fd(e, fd[1], name, source))
+    if (e->code || compile_request(e, fd[0], name, options, n_options, trusted) ||
+        file_write_fd(e, fd[1], name, source))
         goto out;
     lseek(fd[1], 0, SEEK_SET);
     if (start(e, &end, sc, worker, "--compile", fds, 4, -1, COMPILE_DEADLINE_MS))

@@ -7,8 +7,9 @@ static const char *const scale_names[] = {"f32", NULL};
 rp_code lt_matrix_read(rp_err *e, lt_matrix *out, js_node *o)
 {
     int type, order;
-    if (js_enum(e, &type, o, "type", dtype_names) || js_u64(e, &out->rows, o, "rows") || js_u64(e, &out->cols, o, "cols") ||
-        js_u64(e, &out->ld, o, "ld") || js_enum(e, &order, o, "order", lt_order_names))
+    if (js_enum(e, &type, o, "type", dtype_names) || js_u64(e, &out->rows, o, "rows") ||
+        js_u64(e, &out->cols, o, "cols") || js_u64(e, &out->ld, o, "ld") ||
+        js_enum(e, &order, o, "order", lt_order_names))
         return e->code;
     out->type = (dtype)type;
     out->order = (lt_order)order;
@@ -24,10 +25,12 @@ static rp_code read_matrix(rp_err *e, lt_matrix *out, js_node *o, const char *ke
 rp_code lt_call_read(rp_err *e, lt_call *out, js_node *o)
 {
     int compute, scale, epilogue;
-    if (read_matrix(e, &out->a, o, "a") || read_matrix(e, &out->b, o, "b") || read_matrix(e, &out->c, o, "c") ||
-        read_matrix(e, &out->d, o, "d") || js_bool(e, &out->trans_a, o, "trans_a") || js_bool(e, &out->trans_b, o, "trans_b") ||
+    if (read_matrix(e, &out->a, o, "a") || read_matrix(e, &out->b, o, "b") ||
+        read_matrix(e, &out->c, o, "c") || read_matrix(e, &out->d, o, "d") ||
+        js_bool(e, &out->trans_a, o, "trans_a") || js_bool(e, &out->trans_b, o, "trans_b") ||
         js_enum(e, &compute, o, "compute", compute_names) || js_enum(e, &scale, o, "scale", scale_names) ||
-        js_enum(e, &epilogue, o, "epilogue", lt_epilogue_names) || js_u64(e, &out->workspace_bytes, o, "workspace_bytes"))
+        js_enum(e, &epilogue, o, "epilogue", lt_epilogue_names) ||
+        js_u64(e, &out->workspace_bytes, o, "workspace_bytes"))
         return e->code;
     out->epilogue = (lt_epilogue)epilogue;
     out->m = out->d.rows;
@@ -53,13 +56,16 @@ static rp_code read_call(rp_err *e, recorded_call *c, js_node *o)
     for (int i = LT_A; i <= LT_D; i++)
         if (read_operand(e, c, i, o))
             return e->code;
-    if (js_get(e, &bias, o, "bias") || (js_kind(bias) != JS_NULL && js_as_str(e, &c->buffer[LT_BIAS], bias)) ||
+    if (js_get(e, &bias, o, "bias") ||
+        (js_kind(bias) != JS_NULL && js_as_str(e, &c->buffer[LT_BIAS], bias)) ||
         js_u64(e, &alpha, o, "alpha") || js_u64(e, &beta, o, "beta"))
         return e->code;
     if (alpha != 1)
-        return js_fail(e, js_find(o, "alpha"), FIND_JSON_VALUE, "expected 1, found %llu", (unsigned long long)alpha);
+        return js_fail(e, js_find(o, "alpha"), FIND_JSON_VALUE, "expected 1, found %llu",
+                       (unsigned long long)alpha);
     if (beta > 1)
-        return js_fail(e, js_find(o, "beta"), FIND_JSON_VALUE, "expected 0 or 1, found %llu", (unsigned long long)beta);
+        return js_fail(e, js_find(o, "beta"), FIND_JSON_VALUE, "expected 0 or 1, found %llu",
+                       (unsigned long long)beta);
     c->call.beta_one = beta == 1;
     return js_done(e, o);
 }
@@ -68,7 +74,8 @@ rp_code calls_read(rp_err *e, recorded_call **out, uint64_t *n, scratch *sc, con
 {
     js_node *root, *a;
     size_t count = 0;
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-calls/0") || js_arr(e, &a, &count, root, "calls"))
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-calls/0") ||
+        js_arr(e, &a, &count, root, "calls"))
         return e->code;
     recorded_call *v = scratch_array(sc, count, sizeof *v);
     if (!v)
@@ -185,11 +192,12 @@ static void mismatch(void *ctx, const char *field, const char *expected, const c
     const place *p = ctx;
     char where[64];
     snprintf(where, sizeof where, "/calls/%llu/%s", (unsigned long long)p->index, field);
-    findings_add(p->fs, FIND_RESOLVE_MISMATCH, p->file, where, expected, actual, "expected %s as resolved, found %s", expected, actual);
+    findings_add(p->fs, FIND_RESOLVE_MISMATCH, p->file, where, expected, actual,
+                 "expected %s as resolved, found %s", expected, actual);
 }
 
-uint64_t calls_compare(findings *fs, const plan *p, const resolved_call *resolved, uint64_t n_resolved, const recorded_call *recorded,
-                       uint64_t n_recorded, const char *file)
+uint64_t calls_compare(findings *fs, const plan *p, const resolved_call *resolved, uint64_t n_resolved,
+                       const recorded_call *recorded, uint64_t n_recorded, const char *file)
 {
     uint64_t compared = 0;
     if (n_resolved != n_recorded)
@@ -203,7 +211,8 @@ uint64_t calls_compare(findings *fs, const plan *p, const resolved_call *resolve
             char name[24];
             bool has = k != LT_BIAS || resolved[i].has_bias;
             snprintf(name, sizeof name, k == LT_BIAS ? "%s" : "%s/buffer", lt_operand_names[k]);
-            text_field(&c, name, has ? p->buffers[resolved[i].buffer[k]].id : "null", recorded[i].buffer[k] ? recorded[i].buffer[k] : "null");
+            text_field(&c, name, has ? p->buffers[resolved[i].buffer[k]].id : "null",
+                       recorded[i].buffer[k] ? recorded[i].buffer[k] : "null");
         }
         compared += c.compared + lt_call_compare(&resolved[i].call, &recorded[i].call, mismatch, &at);
     }

@@ -1,6 +1,6 @@
 /* plan/resolved_calls.json, "replay-calls/0": the captured descriptors of every matmul:
- * {format, calls: [{node, a, b, c, d: {buffer, type, rows, cols, ld, order}, trans_a, trans_b, compute: "32f", scale: "f32",
- * epilogue, bias: buffer or null, alpha: 1, beta: 0 or 1, workspace_bytes}]} */
+ * {format, calls: [{node, a, b, c, d: {buffer, type, rows, cols, ld, order}, trans_a, trans_b, compute:
+ * "32f", scale: "f32", epilogue, bias: buffer or null, alpha: 1, beta: 0 or 1, workspace_bytes}]} */
 #ifndef PLAN_CALLS_H
 #define PLAN_CALLS_H
 
@@ -14,19 +14,21 @@ typedef struct {
     const char *buffer[LT_OPERANDS]; /* ids; bias NULL when there is none */
 } recorded_call;
 
-RP_MUST rp_code calls_read(rp_err *e, recorded_call **out, uint64_t *n, scratch *sc, const char *file, span text);
+RP_MUST rp_code calls_read(rp_err *e, recorded_call **out, uint64_t *n, scratch *sc, const char *file,
+                           span text);
 /* The resolved calls in the same form, keys ascending: the member "calls" of an open object. */
 void calls_write(jw *j, const plan *p, const resolved_call *c, uint64_t n);
 /* Each field that differs is a resolve.mismatch finding in `file`; returns the number of fields compared. */
 uint64_t calls_compare(findings *fs, const plan *p, const resolved_call *resolved, uint64_t n_resolved,
                        const recorded_call *recorded, uint64_t n_recorded, const char *file);
 
-/* One matrix {type, rows, cols, ld, order}, and the members that every record of a call shares: a, b, c, d, trans_a, trans_b,
- * compute, scale, epilogue, workspace_bytes. m, n and k follow from D and A. */
+/* One matrix {type, rows, cols, ld, order}, and the members that every record of a call shares: a, b, c, d,
+ * trans_a, trans_b, compute, scale, epilogue, workspace_bytes. m, n and k follow from D and A. */
 RP_MUST rp_code lt_matrix_read(rp_err *e, lt_matrix *out, js_node *o);
 RP_MUST rp_code lt_call_read(rp_err *e, lt_call *out, js_node *o);
 
-/* Compare two calls field by field: `say` is called with the field's name and both values for each that differs; returns the number compared. */
+/* Compare two calls field by field: `say` is called with the field's name and both values for each that
+ * differs; returns the number compared. */
 typedef void (*lt_differs)(void *ctx, const char *field, const char *expected, const char *actual);
 uint64_t lt_call_compare(const lt_call *expected, const lt_call *actual, lt_differs say, void *ctx);
 

@@ -63,13 +63,17 @@ static bool named(const char *s, const char *const *names, int *out)
 /* The library's names in the order of our enums; "" where it has none we use. */
 static const char *const log_types[] = {"R_16F", "R_16BF", "R_32F", "R_64F", "R_32I", "", NULL};
 static const char *const log_orders[] = {"ORDER_COL", "ORDER_ROW", NULL};
-static const char *const log_epilogues[] = {"EPILOGUE_DEFAULT", "EPILOGUE_RELU", "EPILOGUE_BIAS", "EPILOGUE_RELU_BIAS", NULL};
+static const char *const log_epilogues[] = {"EPILOGUE_DEFAULT", "EPILOGUE_RELU", "EPILOGUE_BIAS",
+                                            "EPILOGUE_RELU_BIAS", NULL};
 static const char *const log_ops[] = {"OP_N", "OP_T", NULL};
 
 /* One KEY=VALUE inside a matrix descriptor. */
 static bool matrix_field(log_reader *r, int which, const char *key, const char *value)
 {
-    lt_matrix *m = which == 0 ? &r->out.call.a : which == 1 ? &r->out.call.b : which == 2 ? &r->out.call.c : &r->out.call.d;
+    lt_matrix *m = which == 0   ? &r->out.call.a
+                   : which == 1 ? &r->out.call.b
+                   : which == 2 ? &r->out.call.c
+                                : &r->out.call.d;
     int i;
     uint64_t v;
     if (!strcmp(key, "type") && named(value, log_types, &i)) {
@@ -134,13 +138,16 @@ static rp_code group(rp_err *e, log_reader *r, const char *name)
     static const char *const matrices[] = {"Adesc", "Bdesc", "Cdesc", "Ddesc", NULL};
     char key[64], value[128];
     int which = 0;
-    bool matrix = named(name, matrices, &which), compute = !strcmp(name, "computeDesc"), algo = !strcmp(name, "algo");
+    bool matrix = named(name, matrices, &which), compute = !strcmp(name, "computeDesc"),
+         algo = !strcmp(name, "algo");
     if (!matrix && !compute && !algo)
         return fail(e, r, "a known descriptor");
     for (r->p++; *r->p != ']'; r->p += *r->p == ' ') {
         const char *from = r->p;
         bool ok = read_key(r, key, sizeof key) && read_value(r, value, sizeof value) &&
-                  (matrix ? matrix_field(r, which, key, value) : compute ? compute_field(r, key, value) : algo_field(r, key, value));
+                  (matrix    ? matrix_field(r, which, key, value)
+                   : compute ? compute_field(r, key, value)
+                             : algo_field(r, key, value));
         if (!ok) {
             r->p = from;
             return fail(e, r, "a field that this reader knows");
@@ -188,7 +195,8 @@ static bool read_head(log_reader *r)
     r->out.function = scratch_strndup(r->sc, open, (size_t)(r->p - 1 - open));
     r->p++;
     size_t n = r->out.function ? strlen(r->out.function) : 0;
-    return n > 14 - 1 && !strncmp(r->out.function, "cublasLt", 8) && !strcmp(r->out.function + n - 6, "Matmul");
+    return n > 14 - 1 && !strncmp(r->out.function, "cublasLt", 8) &&
+           !strcmp(r->out.function + n - 6, "Matmul");
 }
 
 static void list_elided(log_reader *r)

@@ -1,8 +1,7 @@
-/* Reading the library's own log: one cublasLtMatmul Trace line, with every elided default made explicit and remembered as
- * elided. A line reads
- *   [time][cublasLt][pid][Trace][FUNCTION] KEY=VALUE KEY=[KEY=VALUE …] …
- * where any of the bracketed groups but the last may be absent. A key that is not known here is refused: a comparison of every field the
- * line prints must not pass over one. */
+/* Reading the library's own log: one cublasLtMatmul Trace line, with every elided default made explicit and
+ * remembered as elided. A line reads [time][cublasLt][pid][Trace][FUNCTION] KEY=VALUE KEY=[KEY=VALUE …] …
+ * where any of the bracketed groups but the last may be absent. A key that is not known here is refused: a
+ * comparison of every field the line prints must not pass over one. */
 #ifndef PLAN_LT_LOG_H
 #define PLAN_LT_LOG_H
 
@@ -18,7 +17,7 @@ typedef struct {
     bool out_of_place;    /* C is not D */
     bool has_bias;
     uint64_t sm_count_target; /* 0 when not printed: all of the device's */
-    int64_t algorithm_id; /* -1 when not printed */
+    int64_t algorithm_id;     /* -1 when not printed */
 } lt_logged;
 
 /* Broken or foreign: RP_INVALID run.intercept, the column in `where`. Lent by sc. */

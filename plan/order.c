@@ -37,7 +37,8 @@ static rp_code say_cycle(rp_err *e, const plan *p, const uint64_t *indegree, con
         if (indegree[g->from] == UINT64_MAX || indegree[g->to] == UINT64_MAX || g->from < g->to)
             continue;
         snprintf(where, sizeof where, "/edges/%llu", (unsigned long long)i);
-        return err_invalid(e, FIND_PLAN_CYCLE, file, where, "expected no cycle, found one through the edge %llu -> %llu",
+        return err_invalid(e, FIND_PLAN_CYCLE, file, where,
+                           "expected no cycle, found one through the edge %llu -> %llu",
                            (unsigned long long)g->from, (unsigned long long)g->to);
     }
     return err_invalid(e, FIND_PLAN_CYCLE, file, "/edges", "expected no cycle, found one");
@@ -73,7 +74,7 @@ rp_code plan_reach_build(rp_err *e, plan_reach *out, scratch *sc, const plan *p,
 typedef struct {
     const plan *p;
     uint64_t *indegree, *order, emitted;
-    bool *lazy;  /* an alloc that its first consumer emits */
+    bool *lazy; /* an alloc that its first consumer emits */
     bool *done;
 } issue;
 
@@ -134,7 +135,8 @@ rp_code plan_issue_order(rp_err *e, uint64_t **order, scratch *sc, const plan *p
     for (uint64_t v; (v = next_ready(&s)) < p->n_nodes;)
         emit(&s, v);
     if (s.emitted != p->n_nodes)
-        return err_invalid(e, FIND_PLAN_CYCLE, file, "/edges", "expected no cycle, found %llu nodes that wait for each other",
+        return err_invalid(e, FIND_PLAN_CYCLE, file, "/edges",
+                           "expected no cycle, found %llu nodes that wait for each other",
                            (unsigned long long)(p->n_nodes - s.emitted));
     *order = s.order;
     return RP_OK;

@@ -35,8 +35,8 @@ static void refuse(resolver *r, resolve_rule rule, const char *below, const char
     va_end(ap);
     snprintf(where, sizeof where, "/nodes/%llu%s", (unsigned long long)r->node, below);
     findings_add(r->fs, rule == RULE_REACH ? FIND_RESOLVE_REACH : FIND_RESOLVE_REFUSED, r->file, where,
-                 resolve_rule_ids[rule], actual, "rule %s: expected that %s; found %s", resolve_rule_ids[rule],
-                 resolve_rule_texts[rule], actual);
+                 resolve_rule_ids[rule], actual, "rule %s: expected that %s; found %s",
+                 resolve_rule_ids[rule], resolve_rule_texts[rule], actual);
     r->refused = true;
 }
 
@@ -53,8 +53,8 @@ static bool bind_operands(resolver *r, resolved_call *c)
     bool accumulate = s->form == LT_FORM_ACCUMULATE || s->form == LT_FORM_ACCUMULATE_BIAS;
     uint64_t want = 2 + (uint64_t)bias + (uint64_t)accumulate;
     if (r->n->n_operands != want) {
-        refuse(r, RULE_ARITY, "/operands", "%llu operands of %s, which takes %llu", (unsigned long long)r->n->n_operands,
-               lt_form_names[s->form], (unsigned long long)want);
+        refuse(r, RULE_ARITY, "/operands", "%llu operands of %s, which takes %llu",
+               (unsigned long long)r->n->n_operands, lt_form_names[s->form], (unsigned long long)want);
         return false;
     }
     c->has_bias = bias;
@@ -74,16 +74,18 @@ static bool bind_operands(resolver *r, resolved_call *c)
 static void check_types(resolver *r, const resolved_call *c)
 {
     const lt_spec *s = &r->n->spec;
-    if (s->a != s->b || (s->a != DT_F32 && s->a != DT_F16 && s->a != DT_BF16) || (s->d != DT_F32 && s->d != s->a))
-        refuse(r, RULE_TYPES, "/spec", "a %s, b %s, d %s", dtype_names[s->a], dtype_names[s->b], dtype_names[s->d]);
+    if (s->a != s->b || (s->a != DT_F32 && s->a != DT_F16 && s->a != DT_BF16) ||
+        (s->d != DT_F32 && s->d != s->a))
+        refuse(r, RULE_TYPES, "/spec", "a %s, b %s, d %s", dtype_names[s->a], dtype_names[s->b],
+               dtype_names[s->d]);
     const dtype want[LT_OPERANDS] = {s->a, s->b, s->d, s->d, s->d};
     for (int i = 0; i < LT_OPERANDS; i++) {
         if (i == LT_BIAS && !c->has_bias)
             continue;
         const plan_buffer *b = &r->p->buffers[c->buffer[i]];
         if (b->type != want[i])
-            refuse(r, RULE_SLOT_TYPE, "/spec", "%s is %s, its buffer %s holds %s", lt_operand_names[i], dtype_names[want[i]],
-                   b->id, dtype_names[b->type]);
+            refuse(r, RULE_SLOT_TYPE, "/spec", "%s is %s, its buffer %s holds %s", lt_operand_names[i],
+                   dtype_names[want[i]], b->id, dtype_names[b->type]);
     }
 }
 
@@ -92,16 +94,20 @@ static void bind_destination(resolver *r, resolved_call *c)
 {
     const layout *l = &r->n->destination.layout;
     const lt_spec *s = &r->n->spec;
-    c->call.d = (lt_matrix){.type = s->d, .order = LT_ROW, .rows = s->m, .cols = s->n, .ld = at_least_1(s->n)};
+    c->call.d =
+        (lt_matrix){.type = s->d, .order = LT_ROW, .rows = s->m, .cols = s->n, .ld = at_least_1(s->n)};
     if (l->rank != 2 || l->shape[0] != s->m || l->shape[1] != s->n)
-        refuse(r, RULE_FRAME, "/destination/layout/shape", "rank %llu, [%llu, %llu] against [m, n] = [%llu, %llu]: the frame diverged",
+        refuse(r, RULE_FRAME, "/destination/layout/shape",
+               "rank %llu, [%llu, %llu] against [m, n] = [%llu, %llu]: the frame diverged",
                (unsigned long long)l->rank, (unsigned long long)(l->rank > 0 ? l->shape[0] : 0),
-               (unsigned long long)(l->rank > 1 ? l->shape[1] : 0), (unsigned long long)s->m, (unsigned long long)s->n);
+               (unsigned long long)(l->rank > 1 ? l->shape[1] : 0), (unsigned long long)s->m,
+               (unsigned long long)s->n);
     else if (layout_has(l, LAYOUT_LEFT_MAJOR)) {
         c->call.d.order = LT_COL;
         c->call.d.ld = at_least_1(s->m);
     } else if (c->has_bias)
-        refuse(r, RULE_BIAS_COL, "/destination/layout/spellings", "no left_major spelling; remedy: swap the operands, so that D becomes column-major");
+        refuse(r, RULE_BIAS_COL, "/destination/layout/spellings",
+               "no left_major spelling; remedy: swap the operands, so that D becomes column-major");
     else if (!layout_has(l, LAYOUT_RIGHT_MAJOR))
         refuse(r, RULE_DESTINATION, "/destination/layout/spellings", "neither left_major nor right_major");
     c->call.c = c->call.d;
@@ -114,16 +120,17 @@ static void check_matrix(resolver *r, resolved_call *c, int which, const lt_matr
     uint64_t major = m->order == LT_ROW ? m->rows : m->cols, minor = m->order == LT_ROW ? m->cols : m->rows;
     c->buffer_elements[which] = b->bytes / dtype_bytes(m->type);
     if (!m->rows || !m->cols)
-        refuse(r, RULE_EXTENT, "/spec", "%s is %llu x %llu", name, (unsigned long long)m->rows, (unsigned long long)m->cols);
+        refuse(r, RULE_EXTENT, "/spec", "%s is %llu x %llu", name, (unsigned long long)m->rows,
+               (unsigned long long)m->cols);
     else if (m->ld < minor && major > 1)
-        refuse(r, RULE_LD, "/spec", "ld %llu of %s, whose %s hold %llu elements", (unsigned long long)m->ld, name,
-               m->order == LT_ROW ? "rows" : "columns", (unsigned long long)minor);
+        refuse(r, RULE_LD, "/spec", "ld %llu of %s, whose %s hold %llu elements", (unsigned long long)m->ld,
+               name, m->order == LT_ROW ? "rows" : "columns", (unsigned long long)minor);
     else if (!lt_reach(m, &c->reach_elements[which]))
         refuse(r, RULE_REACH, "/spec", "%s reaches beyond 2^64 elements", name);
     else if (c->reach_elements[which] > c->buffer_elements[which])
         refuse(r, RULE_REACH, "/spec", "%s reaches %llu elements, buffer %s holds %llu of %s", name,
-               (unsigned long long)c->reach_elements[which], b->id, (unsigned long long)c->buffer_elements[which],
-               dtype_names[m->type]);
+               (unsigned long long)c->reach_elements[which], b->id,
+               (unsigned long long)c->buffer_elements[which], dtype_names[m->type]);
 }
 
 /* The call gives C the descriptor of D (facts 2, step 6): a C laid out otherwise would be misread. */
@@ -145,7 +152,8 @@ static void check_bias(resolver *r, resolved_call *c)
                (unsigned long long)c->buffer_elements[LT_BIAS], b->id, (unsigned long long)c->call.m);
 }
 
-rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, const plan *p, uint64_t node, const char *file)
+rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, const plan *p, uint64_t node,
+                     const char *file)
 {
     resolver r = {.fs = fs, .p = p, .n = &p->nodes[node], .node = node, .file = file};
     const lt_spec *s = &r.n->spec;
@@ -155,14 +163,23 @@ rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, cons
     k->n = s->n;
     k->k = s->k;
     if (!s->m || !s->n || !s->k)
-        refuse(&r, RULE_EXTENT, "/spec", "m %llu, n %llu, k %llu", (unsigned long long)s->m, (unsigned long long)s->n,
-               (unsigned long long)s->k);
+        refuse(&r, RULE_EXTENT, "/spec", "m %llu, n %llu, k %llu", (unsigned long long)s->m,
+               (unsigned long long)s->n, (unsigned long long)s->k);
     bool bound = bind_operands(&r, &c);
-    /* Spec readings are column-major views and the call is row-major, so both flags flip, always (facts 2, steps 2 to 4). */
+    /* Spec readings are column-major views and the call is row-major, so both flags flip, always (facts 2,
+     * steps 2 to 4). */
     k->trans_a = !s->trans_a;
     k->trans_b = !s->trans_b;
-    k->a = (lt_matrix){.type = s->a, .order = LT_ROW, .rows = k->trans_a ? s->k : s->m, .cols = k->trans_a ? s->m : s->k, .ld = at_least_1(s->lda)};
-    k->b = (lt_matrix){.type = s->b, .order = LT_ROW, .rows = k->trans_b ? s->n : s->k, .cols = k->trans_b ? s->k : s->n, .ld = at_least_1(s->ldb)};
+    k->a = (lt_matrix){.type = s->a,
+                       .order = LT_ROW,
+                       .rows = k->trans_a ? s->k : s->m,
+                       .cols = k->trans_a ? s->m : s->k,
+                       .ld = at_least_1(s->lda)};
+    k->b = (lt_matrix){.type = s->b,
+                       .order = LT_ROW,
+                       .rows = k->trans_b ? s->n : s->k,
+                       .cols = k->trans_b ? s->k : s->n,
+                       .ld = at_least_1(s->ldb)};
     k->epilogue = s->epilogue;
     k->beta_one = c.c_is_operand;
     k->workspace_bytes = RESOLVE_WORKSPACE_BYTES;
@@ -183,8 +200,8 @@ rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, cons
     return fs->nomem ? err_nomem(e) : RP_OK;
 }
 
-rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, bool *ok, scratch *sc, const plan *p,
-                     const char *file)
+rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, bool *ok, scratch *sc,
+                     const plan *p, const char *file)
 {
     uint64_t count = 0;
     for (uint64_t i = 0; i < p->n_nodes; i++)
@@ -209,7 +226,8 @@ rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, 
 const char *resolve_sentence(scratch *sc, const plan *p, const resolved_call *c)
 {
     const lt_call *k = &c->call;
-    const char *a = p->buffers[c->buffer[LT_A]].id, *b = p->buffers[c->buffer[LT_B]].id, *d = p->buffers[c->buffer[LT_D]].id;
+    const char *a = p->buffers[c->buffer[LT_A]].id, *b = p->buffers[c->buffer[LT_B]].id,
+               *d = p->buffers[c->buffer[LT_D]].id;
     const char *how = k->d.order == LT_COL
                           ? "stored column-major, so the same bytes read row by row are its transpose"
                           : "stored row-major";
@@ -217,7 +235,7 @@ const char *resolve_sentence(scratch *sc, const plan *p, const resolved_call *c)
         sc,
         "Computes %s%s * %s%s = %s, a [%llu, %llu] %s matrix %s: the transpose flags and the order of D "
         "say it all, and no transpose copy of any operand or of the result is needed.",
-        a, k->trans_a ? "^T" : "", b, k->trans_b ? "^T" : "", d, (unsigned long long)k->m, (unsigned long long)k->n,
-        dtype_names[k->d.type], how);
+        a, k->trans_a ? "^T" : "", b, k->trans_b ? "^T" : "", d, (unsigned long long)k->m,
+        (unsigned long long)k->n, dtype_names[k->d.type], how);
     return s ? s : "";
 }

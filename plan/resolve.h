@@ -1,4 +1,5 @@
-/* From the LtMatmulSpec of a frozen plan to the final cuBLASLt call, on a CPU. Policy luminal-lt/1 (docs/resolver.md). */
+/* From the LtMatmulSpec of a frozen plan to the final cuBLASLt call, on a CPU. Policy luminal-lt/1
+ * (docs/resolver.md). */
 #ifndef PLAN_RESOLVE_H
 #define PLAN_RESOLVE_H
 
@@ -41,10 +42,10 @@ typedef struct {
     bool has_bias, c_is_operand; /* else C aliases D */
 } resolved_call;
 
-/* Resolve the matmul at `node`. A refusal is a finding (resolve.refused or resolve.reach) whose `expected` is the rule's id;
- * *ok says whether the call stands. An error only when memory is out. */
-RP_MUST rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, const plan *p, uint64_t node,
-                             const char *file);
+/* Resolve the matmul at `node`. A refusal is a finding (resolve.refused or resolve.reach) whose `expected` is
+ * the rule's id; *ok says whether the call stands. An error only when memory is out. */
+RP_MUST rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, const plan *p,
+                             uint64_t node, const char *file);
 /* Every matmul of the plan in order, lent by sc; *ok is false when any was refused. */
 RP_MUST rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, bool *ok, scratch *sc,
                              const plan *p, const char *file);

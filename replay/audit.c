@@ -21,10 +21,16 @@ static rp_code check_sums(rp_err *e, audited *a, scratch *sc, const char *dir)
 /* Whether evidence has a place for a file of this path (replay/evidence.h). */
 static bool has_place(const char *path)
 {
-    static const char *const tops[] = {"SHA256SUMS", "environment.json", "evidence.json", "plan_signature.json",
-                                       "emulated/result.json", "emulated/distance.json", NULL};
-    static const char *const in_phase[] = {"job.json",   "result.json", "library.log", "observed_signature.json", "instructions.json",
-                                           "stderr.txt", NULL};
+    static const char *const tops[] = {"SHA256SUMS",
+                                       "environment.json",
+                                       "evidence.json",
+                                       "plan_signature.json",
+                                       "emulated/result.json",
+                                       "emulated/distance.json",
+                                       NULL};
+    static const char *const in_phase[] = {
+        "job.json",          "result.json", "library.log", "observed_signature.json",
+        "instructions.json", "stderr.txt",  NULL};
     for (int i = 0; tops[i]; i++)
         if (!strcmp(path, tops[i]))
             return true;
@@ -59,9 +65,11 @@ static rp_code check_places(rp_err *e, audited *a, scratch *sc, const char *dir)
         return e->code;
     for (size_t i = 0; i < n; i++)
         if (!strncmp(paths[i], "phases/", 7) && a->have_claims && !claimed_phase(sc, &a->claimed, paths[i]))
-            findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, paths[i], NULL, NULL, NULL, "expected a phase that evidence.json claims, found a folder of another");
+            findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, paths[i], NULL, NULL, NULL,
+                         "expected a phase that evidence.json claims, found a folder of another");
         else if (!has_place(paths[i]))
-            findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, paths[i], NULL, NULL, NULL, "expected no file of this name in evidence, found one");
+            findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, paths[i], NULL, NULL, NULL,
+                         "expected no file of this name in evidence, found one");
     report_end(a->r, "every file has a place in evidence");
     return RP_OK;
 }
@@ -74,7 +82,8 @@ static rp_code read_claims(rp_err *e, audited *a, scratch *sc, const char *dir)
     if (!path)
         return err_nomem(e);
     if (!file_exists(path)) {
-        findings_add(&a->r->fs, FIND_EVIDENCE_PARTIAL, "evidence.json", NULL, NULL, NULL, "expected the record of a completed run, found none");
+        findings_add(&a->r->fs, FIND_EVIDENCE_PARTIAL, "evidence.json", NULL, NULL, NULL,
+                     "expected the record of a completed run, found none");
     } else if (file_read(e, &text, sc, path, max_document)) {
         return e->code;
     } else if (record_read(e, &a->claimed, sc, "evidence.json", text)) {
@@ -83,7 +92,8 @@ static rp_code read_claims(rp_err *e, audited *a, scratch *sc, const char *dir)
     } else {
         a->have_claims = true;
         if (!strcmp(a->claimed.status, "interrupted"))
-            findings_add(&a->r->fs, FIND_EVIDENCE_PARTIAL, "evidence.json", "/status", NULL, NULL, "expected a completed run, found one that was interrupted");
+            findings_add(&a->r->fs, FIND_EVIDENCE_PARTIAL, "evidence.json", "/status", NULL, NULL,
+                         "expected a completed run, found one that was interrupted");
     }
     report_end(a->r, "the record of the run, %llu phases", (unsigned long long)a->claimed.n_phases);
     return RP_OK;
@@ -96,11 +106,13 @@ static rp_code read_ptx(rp_err *e, span **out, audited *a, scratch *sc, const ch
     if (!ptx)
         return err_nomem(e);
     for (uint64_t i = 0; i < b->n_kernels; i++) {
-        const char *name = scratch_printf(sc, "compiled/%03llu.ptx", (unsigned long long)i), *path = name ? file_join(sc, dir, name) : NULL;
+        const char *name = scratch_printf(sc, "compiled/%03llu.ptx", (unsigned long long)i),
+                   *path = name ? file_join(sc, dir, name) : NULL;
         if (!path)
             return err_nomem(e);
         if (!file_exists(path))
-            findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, name, NULL, NULL, NULL, "expected the PTX that was run, found none");
+            findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, name, NULL, NULL, NULL,
+                         "expected the PTX that was run, found none");
         else if (file_read(e, &ptx[i], sc, path, max_document))
             return e->code;
     }
@@ -117,10 +129,13 @@ static void check_tie(audited *a, const span *ptx)
     for (uint64_t i = 0; i < b->n_kernels; i++)
         equal += ptx[i].n == b->kernels[i].ptx.n && !memcmp(ptx[i].p, b->kernels[i].ptx.p, ptx[i].n);
     if (equal == b->n_kernels)
-        report_end(a->r, "what the device ran equals the bundle's PTX, %llu kernels", (unsigned long long)equal);
+        report_end(a->r, "what the device ran equals the bundle's PTX, %llu kernels",
+                   (unsigned long long)equal);
     else
-        report_not_checkable(a->r, "%llu of %llu kernels were run as another PTX than the bundle's: source not tied to the PTX",
-                             (unsigned long long)(b->n_kernels - equal), (unsigned long long)b->n_kernels);
+        report_not_checkable(
+            a->r,
+            "%llu of %llu kernels were run as another PTX than the bundle's: source not tied to the PTX",
+            (unsigned long long)(b->n_kernels - equal), (unsigned long long)b->n_kernels);
 }
 
 static rp_code check_plan_signature(rp_err *e, audited *a, scratch *sc, const char *dir)
@@ -133,11 +148,13 @@ static rp_code check_plan_signature(rp_err *e, audited *a, scratch *sc, const ch
     if (plan_signature(e, &want, &a->recomputed.plan_signature, sc, a->v.bundle))
         return e->code;
     if (!file_exists(path))
-        findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, "plan_signature.json", NULL, NULL, NULL, "expected the document, found none");
+        findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, "plan_signature.json", NULL, NULL, NULL,
+                     "expected the document, found none");
     else if (file_read(e, &have, sc, path, max_document))
         return e->code;
     else if (have.n != want.n || memcmp(have.p, want.p, want.n))
-        findings_add(&a->r->fs, FIND_RUN_SIGNATURE, "plan_signature.json", NULL, NULL, NULL, "expected the document that the bundle gives, found another");
+        findings_add(&a->r->fs, FIND_RUN_SIGNATURE, "plan_signature.json", NULL, NULL, NULL,
+                     "expected the document that the bundle gives, found another");
     report_end(a->r, "recomputed from the retained documents");
     return RP_OK;
 }
@@ -149,22 +166,26 @@ static rp_code judge_all(rp_err *e, audited *a, scratch *sc, const char *dir)
         const phase_record *c = &a->claimed.phases[i];
         phase_record *p = &a->j->phases[a->j->n_phases++];
         const char *name = phase_name(sc, i + 1);
-        const char *shown = scratch_printf(sc, "phases/%llu-%s", (unsigned long long)(i + 1), name), *full = shown ? file_join(sc, dir, shown) : NULL;
+        const char *shown = scratch_printf(sc, "phases/%llu-%s", (unsigned long long)(i + 1), name),
+                   *full = shown ? file_join(sc, dir, shown) : NULL;
         *p = (phase_record){.index = i + 1, .name = name, .error = c->error, .status = c->status};
         if (!full)
             return err_nomem(e);
         /* A status that rests on a result must come from one. */
-        bool needs_result = c->status == PHASE_PASSED || c->status == PHASE_NUMERICAL || c->status == PHASE_PROFILE_FAILED;
+        bool needs_result =
+            c->status == PHASE_PASSED || c->status == PHASE_NUMERICAL || c->status == PHASE_PROFILE_FAILED;
         const char *answer = file_join(sc, full, "result.json");
         if (needs_result && answer && !file_exists(answer)) {
-            findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, "evidence.json", name, NULL, NULL, "phase %s is claimed %s, found no result to judge", name,
+            findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, "evidence.json", name, NULL, NULL,
+                         "phase %s is claimed %s, found no result to judge", name,
                          phase_status_names[c->status]);
             p->status = PHASE_NOT_RUN;
         }
         if (judge_phase(e, a->r, a->j, p, a->l, full, shown)) {
             if (e->code != RP_INVALID && e->code != RP_IO)
                 return e->code;
-            findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, shown, e->where, NULL, NULL, "%s: %s", e->file, e->msg);
+            findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, shown, e->where, NULL, NULL, "%s: %s", e->file,
+                         e->msg);
             *e = (rp_err){0};
             p->status = PHASE_REJECTED;
         }
@@ -189,15 +210,19 @@ static rp_code check_environment(rp_err *e, audited *a, scratch *sc, const char 
         return RP_OK;
     }
     if (!file_exists(path)) {
-        findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, file, NULL, NULL, NULL, "expected the document, found none");
+        findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, file, NULL, NULL, NULL,
+                     "expected the document, found none");
     } else if (file_read(e, &text, sc, path, max_document) || js_parse(e, &root, sc, file, text) ||
-               js_format(e, root, "replay-environment/0") || js_obj(e, &device, root, "device") || js_str(e, &name, device, "name") ||
-               js_str(e, &uuid, device, "uuid_sha256") || js_str(e, &driver, device, "driver")) {
+               js_format(e, root, "replay-environment/0") || js_obj(e, &device, root, "device") ||
+               js_str(e, &name, device, "name") || js_str(e, &uuid, device, "uuid_sha256") ||
+               js_str(e, &driver, device, "driver")) {
         if (!err_to_finding(e, &a->r->fs))
             return e->code;
-    } else if (strcmp(name, r->device_name) || strcmp(uuid, r->device_uuid_sha256) || strcmp(driver, r->driver)) {
-        findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, file, "/device", NULL, NULL, "expected %s under driver %s, as the results say, found %s under %s",
-                     r->device_name, r->driver, name, driver);
+    } else if (strcmp(name, r->device_name) || strcmp(uuid, r->device_uuid_sha256) ||
+               strcmp(driver, r->driver)) {
+        findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, file, "/device", NULL, NULL,
+                     "expected %s under driver %s, as the results say, found %s under %s", r->device_name,
+                     r->driver, name, driver);
     }
     report_end(a->r, "device and driver as the results name them");
     return RP_OK;
@@ -206,17 +231,19 @@ static rp_code check_environment(rp_err *e, audited *a, scratch *sc, const char 
 static void claim_u64(audited *a, const char *where, uint64_t claimed, uint64_t found)
 {
     if (claimed != found)
-        findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, "evidence.json", where, NULL, NULL, "claimed %llu, recomputed %llu", (unsigned long long)claimed,
-                     (unsigned long long)found);
+        findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, "evidence.json", where, NULL, NULL,
+                     "claimed %llu, recomputed %llu", (unsigned long long)claimed, (unsigned long long)found);
 }
 
 static void claim_text(audited *a, const char *where, const char *claimed, const char *found)
 {
     if (strcmp(claimed, found))
-        findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, "evidence.json", where, NULL, NULL, "claimed %.80s, recomputed %s", claimed, found);
+        findings_add(&a->r->fs, FIND_EVIDENCE_CLAIM, "evidence.json", where, NULL, NULL,
+                     "claimed %.80s, recomputed %s", claimed, found);
 }
 
-static void claim_digest(audited *a, const char *where, bool has_claimed, digest claimed, bool has_found, digest found)
+static void claim_digest(audited *a, const char *where, bool has_claimed, digest claimed, bool has_found,
+                         digest found)
 {
     char c[DIGEST_HEX] = "none", f[DIGEST_HEX] = "none";
     if (has_claimed)
@@ -274,9 +301,13 @@ static void compare_claims(audited *a)
     claim_text(a, "/bundle/name", c->bundle_name, f->bundle_name);
     claim_digest(a, "/bundle/root", true, c->root, true, f->root);
     claim_digest(a, "/plan_signature", true, c->plan_signature, true, f->plan_signature);
-    claim_digest(a, "/observed_signature", c->has_observed, c->observed_signature, f->has_observed, f->observed_signature);
-    report_end(a->r, "status, %llu phases, %llu of %llu output checks, signatures, %llu timings: claimed = recomputed", (unsigned long long)f->n_phases,
-               (unsigned long long)f->checks_passed, (unsigned long long)f->checks_total, (unsigned long long)f->n_timings);
+    claim_digest(a, "/observed_signature", c->has_observed, c->observed_signature, f->has_observed,
+                 f->observed_signature);
+    report_end(
+        a->r,
+        "status, %llu phases, %llu of %llu output checks, signatures, %llu timings: claimed = recomputed",
+        (unsigned long long)f->n_phases, (unsigned long long)f->checks_passed,
+        (unsigned long long)f->checks_total, (unsigned long long)f->n_timings);
 }
 
 static rp_code audit_phases(rp_err *e, audited *a, scratch *sc, const char *dir)
@@ -285,8 +316,8 @@ static rp_code audit_phases(rp_err *e, audited *a, scratch *sc, const char *dir)
     if (read_ptx(e, &ptx, a, sc, dir))
         return e->code;
     check_tie(a, ptx);
-    if (check_plan_signature(e, a, sc, dir) || lower_bundle(e, &a->l, sc, a->v.bundle, ptx) || judgement_new(e, &a->j, sc, a->l) ||
-        judge_all(e, a, sc, dir) || check_environment(e, a, sc, dir))
+    if (check_plan_signature(e, a, sc, dir) || lower_bundle(e, &a->l, sc, a->v.bundle, ptx) ||
+        judgement_new(e, &a->j, sc, a->l) || judge_all(e, a, sc, dir) || check_environment(e, a, sc, dir))
         return e->code;
     a->recomputed.bundle_name = a->v.bundle->man->name;
     a->recomputed.root = a->v.bundle->man->root;
@@ -312,7 +343,8 @@ rp_code audit_folder(rp_err *e, audited *a, scratch *sc, const char *dir, const 
         return e->code;
     if (store_open_folder(e, &a->st, bundle_dir)) {
         report_begin(a->r, "bundle", true);
-        findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, "bundle", e->where, NULL, NULL, "expected the bundle's documents: %s", e->msg);
+        findings_add(&a->r->fs, FIND_EVIDENCE_INVALID, "bundle", e->where, NULL, NULL,
+                     "expected the bundle's documents: %s", e->msg);
         *e = (rp_err){0};
         report_end(a->r, "the bundle's documents");
         return RP_OK;
@@ -350,8 +382,9 @@ const char *const *audit_not_rechecked(scratch *sc, const audited *a)
     if (a->j && *a->j->not_observed)
         v[n++] = scratch_printf(sc, "the library's log does not show: %s", a->j->not_observed);
     if (a->v.trust == TRUST_SELF_CONSISTENT)
-        v[n++] = scratch_printf(sc, "that this is the bundle you mean, and the run's word that it was %s: give --root",
-                                trust_names[a->claimed.trust]);
+        v[n++] = scratch_printf(
+            sc, "that this is the bundle you mean, and the run's word that it was %s: give --root",
+            trust_names[a->claimed.trust]);
     v[n++] = "who made this folder: it is self-consistent, not signed";
     return v;
 }

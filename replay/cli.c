@@ -134,7 +134,8 @@ int cli_verdict_exit(const report *r)
 
 int cli_worse(int a, int b)
 {
-    static const int order[] = {EXIT_BUG, EXIT_USAGE, EXIT_UNREADABLE, EXIT_REJECTED, EXIT_NUMERICAL, EXIT_UNAVAILABLE, EXIT_UNTRUSTED, EXIT_PASSED};
+    static const int order[] = {EXIT_BUG,       EXIT_USAGE,       EXIT_UNREADABLE, EXIT_REJECTED,
+                                EXIT_NUMERICAL, EXIT_UNAVAILABLE, EXIT_UNTRUSTED,  EXIT_PASSED};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (a == order[i] || b == order[i])
             return order[i];
@@ -155,22 +156,25 @@ static rp_code read_answer(rp_err *e, compiled *out, scratch *sc, span text)
 {
     js_node *root, *a;
     size_t n = 0;
-    if (js_parse(e, &root, sc, "compiled.json", text) || js_format(e, root, "replay-compiled/0") || js_str(e, &out->compiler, root, "compiler") ||
-        js_str(e, &out->version, root, "version") || js_str(e, &out->build, root, "build") || js_bool(e, &out->ok, root, "ok") ||
-        js_str(e, &out->log, root, "log") || js_str(e, &out->sandbox, root, "sandbox") || js_arr(e, &a, &n, root, "headers"))
+    if (js_parse(e, &root, sc, "compiled.json", text) || js_format(e, root, "replay-compiled/0") ||
+        js_str(e, &out->compiler, root, "compiler") || js_str(e, &out->version, root, "version") ||
+        js_str(e, &out->build, root, "build") || js_bool(e, &out->ok, root, "ok") ||
+        js_str(e, &out->log, root, "log") || js_str(e, &out->sandbox, root, "sandbox") ||
+        js_arr(e, &a, &n, root, "headers"))
         return e->code;
     out->n_headers = n;
     out->headers = scratch_array(sc, n, sizeof *out->headers);
     if (!out->headers)
         return err_nomem(e);
     for (size_t i = 0; i < n; i++)
-        if (js_str(e, &out->headers[i].name, js_at(a, i), "name") || js_digest(e, &out->headers[i].sha256, js_at(a, i), "sha256"))
+        if (js_str(e, &out->headers[i].name, js_at(a, i), "name") ||
+            js_digest(e, &out->headers[i].sha256, js_at(a, i), "sha256"))
             return e->code;
     return RP_OK;
 }
 
-rp_code cli_compile(rp_err *e, compiled *out, scratch *sc, void *ctx, bool trusted, const char *name, span source, const char *const *options,
-                    uint64_t n_options)
+rp_code cli_compile(rp_err *e, compiled *out, scratch *sc, void *ctx, bool trusted, const char *name,
+                    span source, const char *const *options, uint64_t n_options)
 {
     span answer;
     *out = (compiled){0};

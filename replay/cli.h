@@ -45,7 +45,8 @@ int cmd_help(int argc, char **argv);
 
 /* Whether --json is among the arguments: known before a command has read them, for when they are wrong. */
 extern bool cli_json_asked;
-/* "replay COMMAND: …" and the usage line on stderr, and one document on stdout where JSON was asked for; EXIT_USAGE. */
+/* "replay COMMAND: …" and the usage line on stderr, and one document on stdout where JSON was asked for;
+ * EXIT_USAGE. */
 int cli_usage(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* getopt_long reported an unknown option or a missing argument. */
 int cli_bad_option(const char *name, char **argv);
@@ -68,7 +69,7 @@ void cli_tool_json(jw *j);
 extern const char cli_version[], cli_revision[];
 
 /* A compile_fn over `replay-gpu --compile`; ctx is the worker's path. */
-rp_code cli_compile(rp_err *e, compiled *out, scratch *sc, void *ctx, bool trusted, const char *name, span source, const char *const *options,
-                    uint64_t n_options);
+rp_code cli_compile(rp_err *e, compiled *out, scratch *sc, void *ctx, bool trusted, const char *name,
+                    span source, const char *const *options, uint64_t n_options);
 
 #endif

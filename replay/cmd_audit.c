@@ -25,8 +25,7 @@ static void print_text(scratch *sc, const audited *a, int code)
     const char *const *v = audit_not_rechecked(sc, a);
     for (size_t i = 0; v && v[i]; i++)
         printf("  %s\n", text_safe(sc, v[i]));
-    printf("\naudit: %s; evidence self-consistent unless signed, bundle %s\n",
-           verdict_words(a, code),
+    printf("\naudit: %s; evidence self-consistent unless signed, bundle %s\n", verdict_words(a, code),
            a->v.bundle ? trust_names[a->v.trust] : "unread");
 }
 
@@ -61,7 +60,8 @@ static int audit_one(rp_err *e, const char *dir, const verify_options *opt, jw *
         err_set(e, RP_USAGE, "--root pins one bundle, and this folder holds several");
         err_file(e, dir);
     } else if (kind != AUDIT_EVIDENCE) {
-        code = kind == AUDIT_PAIR ? audit_pair_print(e, sc, dir, opt, j) : audit_campaign_print(e, sc, dir, opt, j);
+        code = kind == AUDIT_PAIR ? audit_pair_print(e, sc, dir, opt, j)
+                                  : audit_campaign_print(e, sc, dir, opt, j);
     } else if (!audit_folder(e, a, sc, dir, opt)) {
         code = audit_exit(a);
         if (j)
@@ -77,7 +77,8 @@ static int audit_one(rp_err *e, const char *dir, const verify_options *opt, jw *
 
 int cmd_audit(int argc, char **argv)
 {
-    static const struct option longs[] = {{"root", required_argument, NULL, 'r'}, {"json", no_argument, NULL, 'j'}, {0}};
+    static const struct option longs[] = {
+        {"root", required_argument, NULL, 'r'}, {"json", no_argument, NULL, 'j'}, {0}};
     const char *root = NULL;
     bool json = false;
     int c, code = EXIT_PASSED;
@@ -92,11 +93,14 @@ int cmd_audit(int argc, char **argv)
             return cli_bad_option("audit", argv);
     }
     if (root && !digest_parse_root(root, &d))
-        return cli_usage("audit", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", root);
+        return cli_usage(
+            "audit", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", root);
     if (optind == argc)
         return cli_usage("audit", "expected a folder of evidence");
     scratch *sc = scratch_new(0);
-    verify_options opt = {.root = root, .compile = cli_compile, .compile_ctx = sc ? (void *)(uintptr_t)client_gpu_path(sc) : NULL};
+    verify_options opt = {.root = root,
+                          .compile = cli_compile,
+                          .compile_ctx = sc ? (void *)(uintptr_t)client_gpu_path(sc) : NULL};
     if (!opt.compile_ctx)
         err_nomem(&e);
     jw *j = json ? jw_new(JW_PRETTY) : NULL;

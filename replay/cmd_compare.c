@@ -1,5 +1,5 @@
-/* Two bundles by their plan signature documents; two evidence folders by those, their observed ones, and their timings where scope, device and
- * driver agree. */
+/* Two bundles by their plan signature documents; two evidence folders by those, their observed ones, and
+ * their timings where scope, device and driver agree. */
 #include "artifacts/base/file.h"
 #include "artifacts/base/text.h"
 #include "replay/audit.h"
@@ -23,7 +23,8 @@ static rp_code load_bundle(rp_err *e, side *s)
     if (opened_bundle(e, &s->o, s->path))
         return e->code;
     if (!bundle_complete(s->o.b)) {
-        err_invalid(e, s->o.r->fs.n ? s->o.r->fs.v[0].id : FIND_PLAN_INVALID, s->path, NULL, "expected a bundle that `replay verify` accepts");
+        err_invalid(e, s->o.r->fs.n ? s->o.r->fs.v[0].id : FIND_PLAN_INVALID, s->path, NULL,
+                    "expected a bundle that `replay verify` accepts");
         return e->code;
     }
     return plan_signature(e, &s->plan, &s->plan_digest, s->o.sc, s->o.b);
@@ -38,7 +39,8 @@ static rp_code load_evidence(rp_err *e, side *s, scratch *sc)
     if (audit_folder(e, s->a, sc, s->path, &opt))
         return e->code;
     if (report_verdict(s->a->r) == CHECK_REJECTED || !s->a->j || !bundle_complete(s->a->v.bundle)) {
-        err_invalid(e, s->a->r->fs.n ? s->a->r->fs.v[0].id : FIND_EVIDENCE_INVALID, s->path, NULL, "expected evidence that `replay audit` accepts");
+        err_invalid(e, s->a->r->fs.n ? s->a->r->fs.v[0].id : FIND_EVIDENCE_INVALID, s->path, NULL,
+                    "expected evidence that `replay audit` accepts");
         return e->code;
     }
     s->has_observed = s->a->j->first != NULL;
@@ -108,7 +110,10 @@ static void print_timings(scratch *sc, const side *a, const side *b)
                 text_cell(t, "%s", x->timings[i].scope);
                 text_cell(t, "%s", text_us(sc, x->timings[i].s.median_ps));
                 text_cell(t, "%s", text_us(sc, y->timings[k].s.median_ps));
-                text_cell(t, "%.3f", x->timings[i].s.median_ps ? (double)y->timings[k].s.median_ps / (double)x->timings[i].s.median_ps : 0.0);
+                text_cell(t, "%.3f",
+                          x->timings[i].s.median_ps
+                              ? (double)y->timings[k].s.median_ps / (double)x->timings[i].s.median_ps
+                              : 0.0);
             }
     text_table_print(t, stdout, "");
 }
@@ -119,7 +124,8 @@ static void print_section(scratch *sc, const section *s)
         return;
     printf("%s: %s\n", s->name, s->d ? "different" : "equal");
     for (const difference *d = s->d; d; d = d->next)
-        printf("  %s\n    A %s\n    B %s\n", text_safe(sc, d->where), text_safe(sc, d->a), text_safe(sc, d->b));
+        printf("  %s\n    A %s\n    B %s\n", text_safe(sc, d->where), text_safe(sc, d->a),
+               text_safe(sc, d->b));
 }
 
 static void section_json(jw *j, const section *s)
@@ -194,7 +200,8 @@ int cmd_compare(int argc, char **argv)
         json = true;
     }
     if (argc - optind != 2)
-        return cli_usage("compare", "expected two bundles or two evidence folders, found %d arguments", argc - optind);
+        return cli_usage("compare", "expected two bundles or two evidence folders, found %d arguments",
+                         argc - optind);
     rp_err e = {0};
     scratch *sc = scratch_new(0);
     side a = {0}, b = {0};
@@ -204,7 +211,8 @@ int cmd_compare(int argc, char **argv)
         err_nomem(&e);
     if (!sc || load(&e, &a, sc, argv[optind]) || load(&e, &b, sc, argv[optind + 1]) ||
         compare_documents(&e, &s[0], sc, "plan signature", a.plan, b.plan) ||
-        (a.has_observed && b.has_observed && compare_documents(&e, &s[1], sc, "observed signature", a.observed, b.observed)))
+        (a.has_observed && b.has_observed &&
+         compare_documents(&e, &s[1], sc, "observed signature", a.observed, b.observed)))
         code = cli_error("compare", &e, json);
     else
         code = answer(sc, &a, &b, s, 2, json);

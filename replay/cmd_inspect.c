@@ -25,7 +25,8 @@ static void print_tree(opened *o)
     }
     text_table_print(t, stdout, "");
     for (size_t i = 0; i < m->n_omitted; i++)
-        printf("omitted %s: %s\n", text_safe(o->sc, m->omitted[i].path), text_safe(o->sc, m->omitted[i].reason));
+        printf("omitted %s: %s\n", text_safe(o->sc, m->omitted[i].path),
+               text_safe(o->sc, m->omitted[i].reason));
     digest_hex(m->root, hex);
     printf("\n%s, %zu files, root sha256:%s\n", text_safe(o->sc, m->name), m->n_files, hex);
 }
@@ -41,7 +42,8 @@ static void put_layout(FILE *f, const layout *l)
     for (uint64_t s = 0; s < l->n_spellings; s++) {
         fprintf(f, "%s%s", s ? " = " : " ", layout_kind_names[l->spellings[s].kind]);
         for (uint64_t i = 0; l->spellings[s].kind == LAYOUT_STRIDED && i < l->rank; i++)
-            fprintf(f, "%s%llu%s", i ? "," : "(", (unsigned long long)l->spellings[s].strides[i], i + 1 == l->rank ? ")" : "");
+            fprintf(f, "%s%llu%s", i ? "," : "(", (unsigned long long)l->spellings[s].strides[i],
+                    i + 1 == l->rank ? ")" : "");
     }
 }
 
@@ -62,7 +64,8 @@ static void print_buffers(const opened *o)
 {
     const plan *p = o->b->plan;
     text_table *t = text_table_new(o->sc, "lllllrrl");
-    static const char *const head[] = {"buffer", "owner", "freed by", "access", "dtype", "bytes", "arena", "layout"};
+    static const char *const head[] = {"buffer", "owner", "freed by", "access",
+                                       "dtype",  "bytes", "arena",    "layout"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         text_cell(t, "%s", head[i]);
     for (uint64_t i = 0; i < p->n_buffers; i++) {
@@ -85,13 +88,15 @@ static const char *node_what(scratch *sc, const plan_node *n)
 {
     const char *s = "";
     if (n->op == NODE_KERNEL)
-        s = scratch_printf(sc, "%s, entry %s, grid %llu,%llu,%llu block %llu,%llu,%llu", n->source, n->entry, (unsigned long long)n->grid[0],
-                           (unsigned long long)n->grid[1], (unsigned long long)n->grid[2], (unsigned long long)n->block[0],
+        s = scratch_printf(sc, "%s, entry %s, grid %llu,%llu,%llu block %llu,%llu,%llu", n->source, n->entry,
+                           (unsigned long long)n->grid[0], (unsigned long long)n->grid[1],
+                           (unsigned long long)n->grid[2], (unsigned long long)n->block[0],
                            (unsigned long long)n->block[1], (unsigned long long)n->block[2]);
     else if (n->op == NODE_MATMUL)
-        s = scratch_printf(sc, "m=%llu n=%llu k=%llu, %s x %s -> %s, epilogue %s", (unsigned long long)n->spec.m, (unsigned long long)n->spec.n,
-                           (unsigned long long)n->spec.k, dtype_names[n->spec.a], dtype_names[n->spec.b], dtype_names[n->spec.d],
-                           lt_epilogue_names[n->spec.epilogue]);
+        s = scratch_printf(sc, "m=%llu n=%llu k=%llu, %s x %s -> %s, epilogue %s",
+                           (unsigned long long)n->spec.m, (unsigned long long)n->spec.n,
+                           (unsigned long long)n->spec.k, dtype_names[n->spec.a], dtype_names[n->spec.b],
+                           dtype_names[n->spec.d], lt_epilogue_names[n->spec.epilogue]);
     return s ? s : "";
 }
 
@@ -106,7 +111,8 @@ static void print_nodes(const opened *o)
         const plan_node *n = &p->nodes[i];
         const char *reads = "";
         for (uint64_t k = 0; k < n->n_operands; k++)
-            reads = scratch_printf(o->sc, "%s%s%s", reads ? reads : "", k ? ", " : "", p->buffers[n->operands[k].buffer].id);
+            reads = scratch_printf(o->sc, "%s%s%s", reads ? reads : "", k ? ", " : "",
+                                   p->buffers[n->operands[k].buffer].id);
         text_cell(t, "%llu", (unsigned long long)i);
         text_cell(t, "%s", node_op_names[n->op]);
         text_cell(t, "%s", n->label);
@@ -123,8 +129,9 @@ static int print_plan(opened *o)
         report_print_findings(o->r, stdout);
         return EXIT_REJECTED;
     }
-    printf("%s: resolver %s, arena %s, renderer %s, %llu parameter bytes\n\n", o->b->plan->name, o->b->plan->resolver_name,
-           o->b->plan->arena_name, o->b->plan->renderer_name, (unsigned long long)plan_parameter_bytes(o->b->plan));
+    printf("%s: resolver %s, arena %s, renderer %s, %llu parameter bytes\n\n", o->b->plan->name,
+           o->b->plan->resolver_name, o->b->plan->arena_name, o->b->plan->renderer_name,
+           (unsigned long long)plan_parameter_bytes(o->b->plan));
     print_buffers(o);
     putchar('\n');
     print_nodes(o);
@@ -166,7 +173,8 @@ static int print_file(rp_err *e, opened *o, const char *path)
 
 int cmd_inspect(int argc, char **argv)
 {
-    static const struct option longs[] = {{"plan", no_argument, NULL, 'p'}, {"json", no_argument, NULL, 'j'}, {0}};
+    static const struct option longs[] = {
+        {"plan", no_argument, NULL, 'p'}, {"json", no_argument, NULL, 'j'}, {0}};
     bool plan_wanted = false, json = false;
     int c;
     while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -177,7 +185,8 @@ int cmd_inspect(int argc, char **argv)
         else
             return cli_bad_option("inspect", argv);
     }
-    if (argc - optind > 2 || (plan_wanted && argc - optind > 1) || (json && (plan_wanted || argc - optind > 1)))
+    if (argc - optind > 2 || (plan_wanted && argc - optind > 1) ||
+        (json && (plan_wanted || argc - optind > 1)))
         return cli_usage("inspect", "expected a bundle and then one of PATH, --plan or --json");
     rp_err e = {0};
     opened o;

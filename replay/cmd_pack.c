@@ -1,4 +1,5 @@
-/* Sources to bundle: fixtures are generated from their recipes, expected outputs computed by the reference, and everything is listed. */
+/* Sources to bundle: fixtures are generated from their recipes, expected outputs computed by the reference,
+ * and everything is listed. */
 #include "artifacts/base/file.h"
 #include "artifacts/base/text.h"
 #include "artifacts/store.h"
@@ -28,10 +29,12 @@ static rp_code add(rp_err *e, packer *p, const char *path, span bytes)
 {
     file_role role = manifest_role_of(path);
     if (!manifest_path_ok(path) || role == ROLE_COUNT) {
-        err_set(e, RP_USAGE, "expected a path that a bundle has a place for (docs/bundle-format.md), found \"%s\"", path);
+        err_set(e, RP_USAGE,
+                "expected a path that a bundle has a place for (docs/bundle-format.md), found \"%s\"", path);
         return err_file(e, path);
     }
-    p->man.files[p->man.n_files] = (manifest_file){.path = path, .bytes = bytes.n, .sha256 = digest_of(bytes), .role = role};
+    p->man.files[p->man.n_files] =
+        (manifest_file){.path = path, .bytes = bytes.n, .sha256 = digest_of(bytes), .role = role};
     p->bytes[p->man.n_files++] = bytes;
     return RP_OK;
 }
@@ -52,7 +55,8 @@ static rp_code add_sources(rp_err *e, packer *p)
         if (!full)
             return err_nomem(e);
         if (!strcmp(paths[i], "manifest.json") || ends_with(paths[i], ".safetensors")) {
-            err_set(e, RP_USAGE, "expected no manifest and no fixture data among the sources: pack makes them");
+            err_set(e, RP_USAGE,
+                    "expected no manifest and no fixture data among the sources: pack makes them");
             return err_file(e, full);
         }
         if (file_read(e, &bytes, p->sc, full, max_source_bytes) || add(e, p, paths[i], bytes))
@@ -91,10 +95,12 @@ static rp_code add_fixtures(rp_err *e, packer *p)
         made_fixture made;
         if (p->man.files[i].role != ROLE_RECIPE)
             continue;
-        const char *data = scratch_printf(p->sc, "%.*s.safetensors", (int)(strlen(path) - strlen(".json")), path);
+        const char *data =
+            scratch_printf(p->sc, "%.*s.safetensors", (int)(strlen(path) - strlen(".json")), path);
         if (!data)
             return err_nomem(e);
-        if (recipe_read(e, &r, p->sc, path, p->bytes[i]) || fixture_make(e, &made, p->sc, r, ref) || add(e, p, data, made.file))
+        if (recipe_read(e, &r, p->sc, path, p->bytes[i]) || fixture_make(e, &made, p->sc, r, ref) ||
+            add(e, p, data, made.file))
             return err_file(e, path);
     }
     return RP_OK;
@@ -117,7 +123,8 @@ static rp_code pack(rp_err *e, packer *p, const char *out, digest *root)
 {
     span text;
     plan *pl;
-    if (add_sources(e, p) || need(e, &text, p, "plan/plan.json") || plan_read(e, &pl, p->sc, "plan/plan.json", text) || add_fixtures(e, p))
+    if (add_sources(e, p) || need(e, &text, p, "plan/plan.json") ||
+        plan_read(e, &pl, p->sc, "plan/plan.json", text) || add_fixtures(e, p))
         return e->code;
     p->man.name = pl->name;
     manifest sorted = p->man;
@@ -144,7 +151,8 @@ static void say(const packer *p, const char *out, digest root, bool json)
     for (size_t i = 0; i < p->man.n_files; i++)
         bytes += p->man.files[i].bytes;
     if (!json) {
-        printf("%s: %zu files, %s bytes\nroot sha256:%s\n", text_safe(p->sc, out), p->man.n_files, text_count(p->sc, bytes), hex);
+        printf("%s: %zu files, %s bytes\nroot sha256:%s\n", text_safe(p->sc, out), p->man.n_files,
+               text_count(p->sc, bytes), hex);
         return;
     }
     jw *j = jw_new(JW_PRETTY);

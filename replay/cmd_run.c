@@ -1,4 +1,5 @@
-/* run: verify, compile, then one fresh process a phase; what comes back is written first and judged from what was written. */
+/* run: verify, compile, then one fresh process a phase; what comes back is written first and judged from what
+ * was written. */
 #include "artifacts/base/file.h"
 #include "artifacts/base/proc.h"
 #include "artifacts/base/text.h"
@@ -29,7 +30,8 @@ void run_say(const run *x, const char *fmt, ...)
 
 /* --- Before the first phase. --- */
 
-/* What the GPU runs is what the compiler here makes of the captured source; the emulator runs the PTX that was retained. */
+/* What the GPU runs is what the compiler here makes of the captured source; the emulator runs the PTX that
+ * was retained. */
 static rp_code compile_all(rp_err *e, run *x)
 {
     const bundle *b = x->v.bundle;
@@ -47,7 +49,8 @@ static rp_code compile_all(rp_err *e, run *x)
         const kernel_record *k = b->kernels[i].record;
         compiled c;
         char name[64];
-        if (cli_compile(e, &c, x->sc, (void *)(uintptr_t)x->worker, x->v.trust == TRUST_PINNED, k->source, b->kernels[i].source, k->options, k->n_options))
+        if (cli_compile(e, &c, x->sc, (void *)(uintptr_t)x->worker, x->v.trust == TRUST_PINNED, k->source,
+                        b->kernels[i].source, k->options, k->n_options))
             return e->code;
         if (!c.ok) {
             err_set(e, RP_WORKER, "expected the captured source to compile, found: %.300s", c.log);
@@ -110,13 +113,16 @@ static rp_code recheck(rp_err *e, run *x, bool *same)
         err_nomem(e);
     else if (!store_open(e, &st, x->opt->path) && !store_check(e, st, &x->r->fs)) {
         if (!digest_equal(store_manifest(st)->root, x->rec.root))
-            findings_add(&x->r->fs, FIND_TRUST_ROOT, "manifest.json", NULL, NULL, NULL, "expected the root that was verified, found another");
+            findings_add(&x->r->fs, FIND_TRUST_ROOT, "manifest.json", NULL, NULL, NULL,
+                         "expected the root that was verified, found another");
         verify_identity(e, r, x->v.bundle);
         for (size_t i = 0; i < r->fs.n; i++)
-            findings_add(&x->r->fs, r->fs.v[i].id, r->fs.v[i].file, r->fs.v[i].where, NULL, NULL, "%s", r->fs.v[i].message);
+            findings_add(&x->r->fs, r->fs.v[i].id, r->fs.v[i].file, r->fs.v[i].where, NULL, NULL, "%s",
+                         r->fs.v[i].message);
     }
     store_free(st);
-    (void)err_to_finding(e, &x->r->fs); /* no longer what was verified, so far gone that it cannot be opened */
+    (void)err_to_finding(e,
+                         &x->r->fs); /* no longer what was verified, so far gone that it cannot be opened */
     *same = x->r->fs.n == before;
     if (!*same)
         report_end(x->r, "container, root and captured digests, texts and tables");
@@ -133,8 +139,8 @@ static rp_code put_outputs(rp_err *e, run *x, const char *dir, const client_phas
 {
     const job *b = &x->l->base;
     if (b->output_bytes > max_output_bytes)
-        return err_set(e, RP_NOMEM, "the outputs take %llu bytes, at most %llu are handled", (unsigned long long)b->output_bytes,
-                       (unsigned long long)max_output_bytes);
+        return err_set(e, RP_NOMEM, "the outputs take %llu bytes, at most %llu are handled",
+                       (unsigned long long)b->output_bytes, (unsigned long long)max_output_bytes);
     for (uint64_t i = 0; i < x->l->n_fixtures; i++) {
         const lowered_fixture *f = &x->l->fixtures[i];
         uint64_t from = b->fixtures[i].outputs[0].offset_bytes,
@@ -205,8 +211,10 @@ static rp_code put_result(rp_err *e, run *x, const char *dir, const client_phase
 {
     span document;
     digest d;
-    if (put_in(e, x, dir, "result.json", c->result_text) || put_in(e, x, dir, "library.log", span_str(c->result->library_log)) ||
-        observed_signature(e, &document, &d, x->sc, c->result) || put_in(e, x, dir, "observed_signature.json", document))
+    if (put_in(e, x, dir, "result.json", c->result_text) ||
+        put_in(e, x, dir, "library.log", span_str(c->result->library_log)) ||
+        observed_signature(e, &document, &d, x->sc, c->result) ||
+        put_in(e, x, dir, "observed_signature.json", document))
         return e->code;
     if (c->result->n_fixtures && put_outputs(e, x, dir, c))
         return e->code;
@@ -230,7 +238,8 @@ rp_code run_phase(rp_err *e, run *x, uint64_t index)
     client_phase c = {.output_fd = -1, .err_text = ""};
     span job_text;
     bool same;
-    *p = (phase_record){.index = index, .name = phase_name(x->sc, index), .error = "", .status = PHASE_NOT_RUN};
+    *p = (phase_record){
+        .index = index, .name = phase_name(x->sc, index), .error = "", .status = PHASE_NOT_RUN};
     const char *dir = scratch_printf(x->sc, "phases/%llu-%s", (unsigned long long)index, p->name);
     const char *full = dir ? file_join(x->sc, x->ev.dir, dir) : NULL;
     if (!full)
@@ -244,7 +253,9 @@ rp_code run_phase(rp_err *e, run *x, uint64_t index)
     }
     if (lower_job(e, &job_text, x->sc, x->l, phase_kind(index)) || put_in(e, x, dir, "job.json", job_text))
         return e->code;
-    if (client_run(e, &c, x->sc, x->worker, job_text, x->data_fd, x->emulated ? EMULATED_DEADLINE_MS : PHASE_DEADLINE_MS) || put_result(e, x, dir, &c)) {
+    if (client_run(e, &c, x->sc, x->worker, job_text, x->data_fd,
+                   x->emulated ? EMULATED_DEADLINE_MS : PHASE_DEADLINE_MS) ||
+        put_result(e, x, dir, &c)) {
         if (e->code == RP_WORKER || e->code == RP_UNAVAILABLE)
             (void)keep_failure(e, x, p, dir, &c);
     } else {
@@ -252,8 +263,9 @@ rp_code run_phase(rp_err *e, run *x, uint64_t index)
     }
     if (c.output_fd >= 0)
         close(c.output_fd);
-    run_say(x, "phase %llu %-12s  %s%s%s, %llu/%llu outputs\n", (unsigned long long)index, p->name, phase_status_names[p->status], *p->error ? ": " : "",
-        text_safe(x->sc, p->error), (unsigned long long)p->checks_passed, (unsigned long long)p->checks_total);
+    run_say(x, "phase %llu %-12s  %s%s%s, %llu/%llu outputs\n", (unsigned long long)index, p->name,
+            phase_status_names[p->status], *p->error ? ": " : "", text_safe(x->sc, p->error),
+            (unsigned long long)p->checks_passed, (unsigned long long)p->checks_total);
     return e->code;
 }
 
@@ -268,8 +280,8 @@ bool run_goes_on(const run *x)
 
 void run_skip(run *x, uint64_t index, const char *reason)
 {
-    x->j->phases[x->j->n_phases++] =
-        (phase_record){.index = index, .name = phase_name(x->sc, index), .error = reason, .status = PHASE_NOT_RUN};
+    x->j->phases[x->j->n_phases++] = (phase_record){
+        .index = index, .name = phase_name(x->sc, index), .error = reason, .status = PHASE_NOT_RUN};
 }
 
 rp_code run_phases(rp_err *e, run *x)
@@ -295,7 +307,8 @@ rp_code run_finish(rp_err *e, run *x, bool complete)
     span text;
     record_from_judgement(&x->rec, x->sc, x->j, complete);
     record_write(j, &x->rec);
-    if (!jw_finish(e, &text, j) && !evidence_put(e, &x->ev, "evidence.json", text) && !environment_put(e, &x->ev, x->j->first, x->v.has_signature ? &x->device : NULL))
+    if (!jw_finish(e, &text, j) && !evidence_put(e, &x->ev, "evidence.json", text) &&
+        !environment_put(e, &x->ev, x->j->first, x->v.has_signature ? &x->device : NULL))
         (void)!evidence_end(e, &x->ev, complete);
     jw_free(j);
     return e->code;
@@ -343,22 +356,26 @@ static int print_unavailable(run *x, const char *reason)
         jw_end(j);
         return cli_print_json(j, EXIT_UNAVAILABLE);
     }
-    printf("unavailable: %s\n\nThe bundle is verified. On a GPU, %llu phases would each launch, in a fresh process:\n", text_safe(x->sc, reason),
-           (unsigned long long)x->opt->phases);
+    printf("unavailable: %s\n\nThe bundle is verified. On a GPU, %llu phases would each launch, in a fresh "
+           "process:\n",
+           text_safe(x->sc, reason), (unsigned long long)x->opt->phases);
     printf("  a copy of the %llu parameter bytes\n", (unsigned long long)plan_parameter_bytes(p));
     for (uint64_t i = 0; i < p->n_nodes; i++) {
         const plan_node *n = &p->nodes[i];
         if (n->op == NODE_MATMUL)
-            printf("  node %llu  cublasLtMatmul m=%llu n=%llu k=%llu (replay resolve --cpu-only)\n", (unsigned long long)i, (unsigned long long)n->spec.m,
-                   (unsigned long long)n->spec.n, (unsigned long long)n->spec.k);
+            printf("  node %llu  cublasLtMatmul m=%llu n=%llu k=%llu (replay resolve --cpu-only)\n",
+                   (unsigned long long)i, (unsigned long long)n->spec.m, (unsigned long long)n->spec.n,
+                   (unsigned long long)n->spec.k);
         else if (n->op == NODE_KERNEL)
-            printf("  node %llu  %s of %s, grid %llu,%llu,%llu block %llu,%llu,%llu\n", (unsigned long long)i, n->entry, n->source,
-                   (unsigned long long)n->grid[0], (unsigned long long)n->grid[1], (unsigned long long)n->grid[2], (unsigned long long)n->block[0],
+            printf("  node %llu  %s of %s, grid %llu,%llu,%llu block %llu,%llu,%llu\n", (unsigned long long)i,
+                   n->entry, n->source, (unsigned long long)n->grid[0], (unsigned long long)n->grid[1],
+                   (unsigned long long)n->grid[2], (unsigned long long)n->block[0],
                    (unsigned long long)n->block[1], (unsigned long long)n->block[2]);
         else if (n->op == NODE_COPY)
             printf("  node %llu  copy\n", (unsigned long long)i);
     }
-    printf("and check %llu outputs, %llu in all.\n", (unsigned long long)x->v.bundle->contract->checks_per_phase,
+    printf("and check %llu outputs, %llu in all.\n",
+           (unsigned long long)x->v.bundle->contract->checks_per_phase,
            (unsigned long long)(x->v.bundle->contract->checks_per_phase * x->opt->phases));
     return cli_finish(EXIT_UNAVAILABLE);
 }
@@ -370,7 +387,8 @@ rp_code run_verify(rp_err *e, run *x, bool *accepted)
     report_begin(x->r, "container", true);
     if (store_open(e, &x->st, x->opt->path)) {
         /* A manifest that was reached and breaks a rule is an answered no. */
-        if (strncmp(finding_name(e->id), "container.", strlen("container.")) && err_to_finding(e, &x->r->fs)) {
+        if (strncmp(finding_name(e->id), "container.", strlen("container.")) &&
+            err_to_finding(e, &x->r->fs)) {
             report_end(x->r, "manifest.json");
             return RP_OK;
         }
@@ -380,7 +398,8 @@ rp_code run_verify(rp_err *e, run *x, bool *accepted)
         return err_file(e, x->opt->path);
     *accepted = report_verdict(x->r) == CHECK_PASSED && bundle_complete(x->v.bundle);
     if (*accepted)
-        run_say(x, "%s: verified, trust: %s\n", text_safe(x->sc, x->v.bundle->man->name), trust_names[x->v.trust]);
+        run_say(x, "%s: verified, trust: %s\n", text_safe(x->sc, x->v.bundle->man->name),
+                trust_names[x->v.trust]);
     return RP_OK;
 }
 
@@ -421,16 +440,19 @@ rp_code run_probe(rp_err *e, run *x, const char **why)
     if (!x->device.available)
         return !*why ? err_nomem(e) : run_wants_emulator(x, true) ? run_probe_emulator(e, x, why) : RP_OK;
     run_say(x, "%s, compute capability %s, driver %s, cuBLASLt %s\n", text_safe(x->sc, x->device.device_name),
-            text_safe(x->sc, x->device.compute_capability), text_safe(x->sc, x->device.driver), text_safe(x->sc, x->device.cublaslt));
+            text_safe(x->sc, x->device.compute_capability), text_safe(x->sc, x->device.driver),
+            text_safe(x->sc, x->device.cublaslt));
     return RP_OK;
 }
 
 rp_code run_to_end(rp_err *e, run *x, int *exit_code)
 {
     bool both = !strcmp(x->opt->device, "both");
-    if (run_prepare(e, x) || run_phases(e, x) || (both && run_compare_emulator(e, x)) || run_finish(e, x, true))
+    if (run_prepare(e, x) || run_phases(e, x) || (both && run_compare_emulator(e, x)) ||
+        run_finish(e, x, true))
         return e->code;
-    *exit_code = cli_worse(status_exit(record_status(&x->rec, x->j)), x->memory_rejected ? EXIT_REJECTED : EXIT_PASSED);
+    *exit_code = cli_worse(status_exit(record_status(&x->rec, x->j)),
+                           x->memory_rejected ? EXIT_REJECTED : EXIT_PASSED);
     return RP_OK;
 }
 
@@ -439,7 +461,8 @@ void run_label_partial(run *x)
 {
     rp_err late = {0};
     if (x->ev.dir)
-        fprintf(stderr, "replay run: what was retained stays in %s, which is not a complete run\n", text_safe(x->sc, x->ev.dir));
+        fprintf(stderr, "replay run: what was retained stays in %s, which is not a complete run\n",
+                text_safe(x->sc, x->ev.dir));
     if (x->j && run_finish(&late, x, false))
         fprintf(stderr, "replay run: and it could not be labelled: %s\n", late.msg);
 }
@@ -475,19 +498,27 @@ static bool parse_phases(uint64_t *out, const char *s)
 
 static bool parse(run_options *o, int argc, char **argv)
 {
-    static const struct option longs[] = {{"phases", required_argument, NULL, 'p'}, {"device", required_argument, NULL, 'd'},
-                                          {"out", required_argument, NULL, 'o'},    {"root", required_argument, NULL, 'r'},
-                                          {"json", no_argument, NULL, 'j'},         {"pair", required_argument, NULL, 'P'},
+    static const struct option longs[] = {{"phases", required_argument, NULL, 'p'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"out", required_argument, NULL, 'o'},
+                                          {"root", required_argument, NULL, 'r'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"pair", required_argument, NULL, 'P'},
                                           {0}};
     int c;
     digest d;
     while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
         if (c == 'p' && !parse_phases(&o->phases, optarg))
             return cli_usage("run", "expected --phases 1 to %d, found \"%.40s\"", MAX_PHASES, optarg), false;
-        if (c == 'd' && strcmp(optarg, "gpu") && strcmp(optarg, "auto") && strcmp(optarg, "emu") && strcmp(optarg, "both"))
-            return cli_usage("run", "expected --device gpu, emu, both or auto, found \"%.40s\"", optarg), false;
+        if (c == 'd' && strcmp(optarg, "gpu") && strcmp(optarg, "auto") && strcmp(optarg, "emu") &&
+            strcmp(optarg, "both"))
+            return cli_usage("run", "expected --device gpu, emu, both or auto, found \"%.40s\"", optarg),
+                   false;
         if (c == 'r' && !digest_parse_root(optarg, &d))
-            return cli_usage("run", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"", optarg), false;
+            return cli_usage("run",
+                             "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"",
+                             optarg),
+                   false;
         if (c == '?')
             return cli_bad_option("run", argv), false;
         if (c == 'd')

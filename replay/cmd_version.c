@@ -23,15 +23,15 @@ static gpu look(scratch *sc)
 
 static void print_text(const gpu *g)
 {
-    printf("replay %s (%s)\ncompiler %s\n%s, cJSON %s, zstd %s\n", cli_version, cli_revision, __VERSION__, digest_library(), js_library(),
-           zs_library());
+    printf("replay %s (%s)\ncompiler %s\n%s, cJSON %s, zstd %s\n", cli_version, cli_revision, __VERSION__,
+           digest_library(), js_library(), zs_library());
     if (!g->present)
         printf("replay-gpu: not present (%s)\n", g->why);
     else if (!g->device.available)
         printf("replay-gpu: present, no device (%s)\n", g->device.reason);
     else
-        printf("replay-gpu: %s, compute capability %s, driver %s, cuBLASLt %s\n", g->device.device_name, g->device.compute_capability,
-               g->device.driver, g->device.cublaslt);
+        printf("replay-gpu: %s, compute capability %s, driver %s, cuBLASLt %s\n", g->device.device_name,
+               g->device.compute_capability, g->device.driver, g->device.cublaslt);
 }
 
 static int print_json(const gpu *g)

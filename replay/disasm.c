@@ -89,7 +89,8 @@ typedef struct {
     uint64_t functions, instructions;
 } others;
 
-static void flush(jw *j, tally *t, const char *function, const char **matrix, scratch *sc, const char *launched, others *rest)
+static void flush(jw *j, tally *t, const char *function, const char **matrix, scratch *sc,
+                  const char *launched, others *rest)
 {
     if (!t->instructions)
         return;
@@ -110,7 +111,8 @@ static void flush(jw *j, tally *t, const char *function, const char **matrix, sc
         jw_u64(j, "count", t->v[i].count);
         jw_end(j);
         if (is_matrix(t->v[i].name)) {
-            const char *s = scratch_printf(sc, "%s%s%s x%llu", *matrix, **matrix ? ", " : "", t->v[i].name, (unsigned long long)t->v[i].count);
+            const char *s = scratch_printf(sc, "%s%s%s x%llu", *matrix, **matrix ? ", " : "", t->v[i].name,
+                                           (unsigned long long)t->v[i].count);
             *matrix = s ? s : *matrix;
         }
     }
@@ -119,8 +121,8 @@ static void flush(jw *j, tally *t, const char *function, const char **matrix, sc
     *t = (tally){0};
 }
 
-/* Behind the address comment that a line of code begins with, or NULL: four hexadecimal digits, more above 64 KiB. The second line of a
- * 16-byte instruction begins with its encoding, `/`* 0x…`. */
+/* Behind the address comment that a line of code begins with, or NULL: four hexadecimal digits, more above 64
+ * KiB. The second line of a 16-byte instruction begins with its encoding, `/`* 0x…`. */
 static const char *behind_address(const char *p)
 {
     if (strncmp(p, "/*", 2))
@@ -174,12 +176,14 @@ void disasm_count(jw *j, const char **matrix, scratch *sc, const char *text, con
     free(t);
 }
 
-rp_code disasm_cubin(rp_err *e, jw *j, const char **matrix, scratch *sc, const char *tool, span cubin, const char *launched)
+rp_code disasm_cubin(rp_err *e, jw *j, const char **matrix, scratch *sc, const char *tool, span cubin,
+                     const char *launched)
 {
     char path[] = "/tmp/replay-cubin-XXXXXX.cubin";
     const char *base = strrchr(tool, '/') + 1;
     bool dump = !strcmp(base, "cuobjdump");
-    const char *const argv[] = {tool, dump ? "-sass" : "-c", path, NULL}, *const env[] = {"PATH=/usr/local/cuda/bin:/usr/bin:/bin", NULL};
+    const char *const argv[] = {tool, dump ? "-sass" : "-c", path, NULL},
+                      *const env[] = {"PATH=/usr/local/cuda/bin:/usr/bin:/bin", NULL};
     proc_end end;
     span text;
     int fd = mkstemps(path, 6), out = file_temp(e);
@@ -187,9 +191,15 @@ rp_code disasm_cubin(rp_err *e, jw *j, const char **matrix, scratch *sc, const c
         err_errno(e, path, "create");
     *matrix = "";
     if (!e->code && !file_write_fd(e, fd, path, cubin)) {
-        proc_spec spec = {.path = tool, .argv = argv, .env = env, .stdout_fd = out, .deadline_ms = DEADLINE_MS, .max_stderr = 4096};
+        proc_spec spec = {.path = tool,
+                          .argv = argv,
+                          .env = env,
+                          .stdout_fd = out,
+                          .deadline_ms = DEADLINE_MS,
+                          .max_stderr = 4096};
         if (!proc_run(e, &end, sc, &spec) && (end.exit_code || end.signal || end.timed_out))
-            err_set(e, RP_UNAVAILABLE, "%s failed: %.*s", base, (int)strcspn(end.err_text, "\n"), end.err_text);
+            err_set(e, RP_UNAVAILABLE, "%s failed: %.*s", base, (int)strcspn(end.err_text, "\n"),
+                    end.err_text);
         if (!e->code && !file_read_fd(e, &text, sc, out, base, max_text)) {
             const char *s = scratch_strndup(sc, (const char *)text.p, text.n);
             jw_str(j, "tool", base);

@@ -6,6 +6,7 @@
 #include "replay/evidence.h"
 
 /* `res`: a phase's result, for the device and the loaded libraries; NULL when none was had. */
-RP_MUST rp_code environment_put(rp_err *e, const evidence *ev, const result *res, const client_device *probed);
+RP_MUST rp_code environment_put(rp_err *e, const evidence *ev, const result *res,
+                                const client_device *probed);
 
 #endif

@@ -112,10 +112,12 @@ static sum *read_sums(findings *fs, size_t *n, scratch *sc, span text)
         snprintf(where, sizeof where, "line %zu", line);
         if (end && len > SUM_PREFIX)
             memcpy(hex, s, DIGEST_HEX - 1);
-        if (end && len > SUM_PREFIX && s[DIGEST_HEX - 1] == ' ' && s[DIGEST_HEX] == ' ' && digest_parse(hex, &v[*n].sha256))
+        if (end && len > SUM_PREFIX && s[DIGEST_HEX - 1] == ' ' && s[DIGEST_HEX] == ' ' &&
+            digest_parse(hex, &v[*n].sha256))
             v[(*n)++].path = scratch_strndup(sc, s + SUM_PREFIX, len - SUM_PREFIX);
         else
-            findings_add(fs, FIND_EVIDENCE_SUMS, sums_name, where, NULL, NULL, "expected 64 hexadecimal digits, two spaces and a path");
+            findings_add(fs, FIND_EVIDENCE_SUMS, sums_name, where, NULL, NULL,
+                         "expected 64 hexadecimal digits, two spaces and a path");
         at += len + 1;
     }
     return v;
@@ -132,7 +134,8 @@ rp_code evidence_check_sums(rp_err *e, findings *fs, size_t *n, scratch *sc, con
     if (file_tree(e, &paths, n, sc, dir))
         return e->code;
     if (!file_exists(file)) {
-        findings_add(fs, FIND_EVIDENCE_PARTIAL, sums_name, NULL, NULL, NULL, "expected %s, found none: the run was not completed", sums_name);
+        findings_add(fs, FIND_EVIDENCE_PARTIAL, sums_name, NULL, NULL, NULL,
+                     "expected %s, found none: the run was not completed", sums_name);
         return RP_OK;
     }
     if (file_read(e, &text, sc, file, 16 << 20))
@@ -152,17 +155,20 @@ rp_code evidence_check_sums(rp_err *e, findings *fs, size_t *n, scratch *sc, con
         if (!full)
             return err_nomem(e);
         if (k == n_sums) {
-            findings_add(fs, FIND_EVIDENCE_SUMS, paths[i], NULL, NULL, NULL, "expected a line in %s, found none", sums_name);
+            findings_add(fs, FIND_EVIDENCE_SUMS, paths[i], NULL, NULL, NULL,
+                         "expected a line in %s, found none", sums_name);
             continue;
         }
         v[k].seen = true;
         if (digest_file(e, &d, &bytes, full))
             return e->code;
         if (!digest_equal(d, v[k].sha256))
-            findings_add(fs, FIND_EVIDENCE_SUMS, paths[i], NULL, NULL, NULL, "expected the digest that %s lists, found another", sums_name);
+            findings_add(fs, FIND_EVIDENCE_SUMS, paths[i], NULL, NULL, NULL,
+                         "expected the digest that %s lists, found another", sums_name);
     }
     for (size_t k = 0; k < n_sums; k++)
         if (!v[k].seen)
-            findings_add(fs, FIND_EVIDENCE_SUMS, v[k].path, NULL, NULL, NULL, "expected the file that %s lists, found none", sums_name);
+            findings_add(fs, FIND_EVIDENCE_SUMS, v[k].path, NULL, NULL, NULL,
+                         "expected the file that %s lists, found none", sums_name);
     return RP_OK;
 }

@@ -1,13 +1,14 @@
-/* The evidence of a run: one folder, made under a temporary name and renamed when complete (docs/evidence.md).
+/* The evidence of a run: one folder, made under a temporary name and renamed when complete
+ * (docs/evidence.md).
  *
  *   evidence.json            what was run and what is claimed
  *   environment.json         device, driver, libraries by soname, version and digest, environment names, tool
  *   bundle/…                 the bundle's documents; fixture data is regenerated
  *   compiled/NNN.ptx         what the GPU ran, by kernel
  *   plan_signature.json      the canonical document
- *   emulated/…               with --device both: the emulator's answer to the same job, and how far its outputs lie from the GPU's
- *   phases/N-NAME/…          see replay/judge.h
- *   SHA256SUMS               of every other file, for `sha256sum -c` */
+ *   emulated/…               with --device both: the emulator's answer to the same job, and how far its
+ * outputs lie from the GPU's phases/N-NAME/…          see replay/judge.h SHA256SUMS               of every
+ * other file, for `sha256sum -c` */
 #ifndef REPLAY_EVIDENCE_H
 #define REPLAY_EVIDENCE_H
 
@@ -30,7 +31,8 @@ RP_MUST rp_code evidence_put_xor(rp_err *e, const evidence *ev, const char *path
 /* Write SHA256SUMS and sync; complete: rename to the final name, else leave it under DIR.partial. */
 RP_MUST rp_code evidence_end(rp_err *e, const evidence *ev, bool complete);
 
-/* SHA256SUMS of a folder against its files, a closed world: every difference is a finding; *n counts files. */
+/* SHA256SUMS of a folder against its files, a closed world: every difference is a finding; *n counts files.
+ */
 RP_MUST rp_code evidence_check_sums(rp_err *e, findings *fs, size_t *n, scratch *sc, const char *dir);
 
 #endif

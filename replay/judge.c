@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const phase_status_names[] = {"passed",         "rejected",    "numerical_rejection", "process_failed",
-                                          "profile_failed", "unavailable", "not_run",             NULL};
+const char *const phase_status_names[] = {
+    "passed",  "rejected", "numerical_rejection", "process_failed", "profile_failed", "unavailable",
+    "not_run", NULL};
 
 static const uint64_t max_document = 64ULL << 20;
 
@@ -36,7 +37,8 @@ static const char *shown(const judge *g, const char *name)
 
 static void begin(const judge *g, const char *what, bool required)
 {
-    const char *name = scratch_printf(g->r->sc, "%llu %s: %s", (unsigned long long)g->p->index, g->p->name, what);
+    const char *name =
+        scratch_printf(g->r->sc, "%llu %s: %s", (unsigned long long)g->p->index, g->p->name, what);
     report_begin(g->r, name ? name : what, required);
 }
 
@@ -85,12 +87,14 @@ static void check_device(judge *g)
 {
     const result *first = g->j->first, *res = g->res;
     begin(g, "device", true);
-    if (strcmp(first->device_name, res->device_name) || strcmp(first->device_uuid_sha256, res->device_uuid_sha256) ||
-        strcmp(first->driver, res->driver))
+    if (strcmp(first->device_name, res->device_name) ||
+        strcmp(first->device_uuid_sha256, res->device_uuid_sha256) || strcmp(first->driver, res->driver))
         findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, shown(g, "result.json"), "/device", NULL, NULL,
-                     "expected the first phase's device, %s under driver %s, found %s under %s, or another of its kind", first->device_name,
-                     first->driver, res->device_name, res->driver);
-    report_end(g->r, "%s, driver %s: the first phase's device", res->device_name, *res->driver ? res->driver : "none");
+                     "expected the first phase's device, %s under driver %s, found %s under %s, or another "
+                     "of its kind",
+                     first->device_name, first->driver, res->device_name, res->driver);
+    report_end(g->r, "%s, driver %s: the first phase's device", res->device_name,
+               *res->driver ? res->driver : "none");
 }
 
 /* The job that was run is the one this bundle lowers to, and the result answers it. */
@@ -108,8 +112,9 @@ static rp_code check_job(rp_err *e, judge *g)
         findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, shown(g, "result.json"), "/job_sha256", NULL, NULL,
                      "expected the digest of job.json, found another");
     if (g->res->phase != phase_kind(g->p->index))
-        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, shown(g, "result.json"), "/phase", NULL, NULL, "expected phase %s, found %s",
-                     job_phase_names[phase_kind(g->p->index)], job_phase_names[g->res->phase]);
+        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, shown(g, "result.json"), "/phase", NULL, NULL,
+                     "expected phase %s, found %s", job_phase_names[phase_kind(g->p->index)],
+                     job_phase_names[g->res->phase]);
     report_end(g->r, "the job lowered again from the bundle, byte for byte, and its digest in the result");
     return RP_OK;
 }
@@ -124,20 +129,24 @@ static uint64_t expected_bytes(const lowered_fixture *f)
     return n;
 }
 
-static void numeric_finding(judge *g, const lowered_fixture *f, const tensor *t, const numeric_verdict *v, const char *file)
+static void numeric_finding(judge *g, const lowered_fixture *f, const tensor *t, const numeric_verdict *v,
+                            const char *file)
 {
     char where[80], want[64], have[64];
     snprintf(where, sizeof where, "%.48s[%llu]", t->name, (unsigned long long)v->worst_index);
     snprintf(want, sizeof want, "%.9g", v->worst_expected);
     snprintf(have, sizeof have, "%.9g", v->worst_actual);
     findings_add(&g->r->fs, FIND_RUN_NUMERIC, file, where, want, have,
-                 "fixture %s: %llu of %llu elements outside the contract, first at %llu; worst: expected %s, found %s, %llu ulp apart, "
+                 "fixture %s: %llu of %llu elements outside the contract, first at %llu; worst: expected %s, "
+                 "found %s, %llu ulp apart, "
                  "scaled error %.4g (1 is the bound), largest absolute error %.9g",
-                 f->name, (unsigned long long)v->failing, (unsigned long long)v->elements, (unsigned long long)v->first_failing_index, want, have,
-                 (unsigned long long)v->max_ulp, v->max_scaled_error, v->max_abs_error);
+                 f->name, (unsigned long long)v->failing, (unsigned long long)v->elements,
+                 (unsigned long long)v->first_failing_index, want, have, (unsigned long long)v->max_ulp,
+                 v->max_scaled_error, v->max_abs_error);
 }
 
-static void judge_output(judge *g, uint64_t fixture, const tensor *t, const uint8_t *xored, uint8_t *actual, const char *file)
+static void judge_output(judge *g, uint64_t fixture, const tensor *t, const uint8_t *xored, uint8_t *actual,
+                         const char *file)
 {
     const lowered_fixture *f = &g->l->fixtures[fixture];
     size_t n = (size_t)(t->elements * dtype_bytes(t->type));
@@ -146,7 +155,8 @@ static void judge_output(judge *g, uint64_t fixture, const tensor *t, const uint
         actual[i] = xored[i] ^ ((const uint8_t *)t->data)[i];
     g->p->checks_total++;
     if (!tol) {
-        findings_add(&g->r->fs, FIND_CONTRACT_INVALID, "contract.json", "/tolerances", NULL, NULL, "expected a tolerance for output %s", t->name);
+        findings_add(&g->r->fs, FIND_CONTRACT_INVALID, "contract.json", "/tolerances", NULL, NULL,
+                     "expected a tolerance for output %s", t->name);
         return;
     }
     numeric_verdict v = numeric_judge(t->type, span_of(actual, n), span_of(t->data, n), tol->tol);
@@ -169,14 +179,16 @@ static rp_code judge_fixture(rp_err *e, judge *g, uint64_t fixture, digest_ctx *
     snprintf(name, sizeof name, "outputs/%.100s.xor.zst", f->name);
     const char *file = shown(g, name);
     uint64_t n = expected_bytes(f);
-    uint8_t *xored = sc ? scratch_alloc(sc, (size_t)n) : NULL, *actual = sc ? scratch_alloc(sc, (size_t)n) : NULL;
+    uint8_t *xored = sc ? scratch_alloc(sc, (size_t)n) : NULL,
+            *actual = sc ? scratch_alloc(sc, (size_t)n) : NULL;
     if (!xored || !actual || !z) {
         err_nomem(e);
         goto out;
     }
     if (!file_exists(path_of(g, name))) {
         g->p->checks_total += f->n_outputs;
-        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, file, NULL, NULL, NULL, "expected the outputs of fixture %s, found none", f->name);
+        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, file, NULL, NULL, NULL,
+                     "expected the outputs of fixture %s, found none", f->name);
         goto out;
     }
     if (file_read(e, &packed, sc, path_of(g, name), max_document))
@@ -184,8 +196,8 @@ static rp_code judge_fixture(rp_err *e, judge *g, uint64_t fixture, digest_ctx *
     const char *wrong = zs_dec_frame(z, xored, (size_t)n, packed);
     if (wrong) {
         g->p->checks_total += f->n_outputs;
-        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, file, NULL, NULL, NULL, "expected one zstd frame of %llu bytes: %s", (unsigned long long)n,
-                     wrong);
+        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, file, NULL, NULL, NULL,
+                     "expected one zstd frame of %llu bytes: %s", (unsigned long long)n, wrong);
         goto out;
     }
     for (size_t i = 0, at = 0; i < f->n_outputs; i++) {
@@ -215,8 +227,8 @@ static rp_code check_outputs(rp_err *e, judge *g)
     if (!digest_equal(d, g->res->outputs_sha256))
         findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, shown(g, "result.json"), "/outputs_sha256", NULL, NULL,
                      "expected the digest of the retained outputs, found another");
-    report_end(g->r, "%llu of %llu outputs within the contract, recomputed from the retained bytes", (unsigned long long)g->p->checks_passed,
-               (unsigned long long)g->p->checks_total);
+    report_end(g->r, "%llu of %llu outputs within the contract, recomputed from the retained bytes",
+               (unsigned long long)g->p->checks_passed, (unsigned long long)g->p->checks_total);
     return RP_OK;
 }
 
@@ -236,7 +248,8 @@ static void add_findings(judge *g)
     for (uint64_t i = 0; i < g->res->n_findings; i++) {
         const result_finding *f = &g->res->findings[i];
         const char *where = scratch_printf(g->r->sc, "/findings/%llu", (unsigned long long)i);
-        findings_add(&g->r->fs, FIND_RUN_MEMORY, shown(g, "result.json"), where, NULL, NULL, "%s: %s", f->kind, f->message);
+        findings_add(&g->r->fs, FIND_RUN_MEMORY, shown(g, "result.json"), where, NULL, NULL, "%s: %s",
+                     f->kind, f->message);
     }
 }
 
@@ -249,24 +262,29 @@ static void check_memory(judge *g)
         const char *name = g->l->fixtures[i].name;
         const result_fixture *f = fixture_result(g->res, name);
         if (!f) {
-            findings_add(fs, FIND_EVIDENCE_INVALID, file, "/fixtures", NULL, NULL, "expected fixture %s, found none", name);
+            findings_add(fs, FIND_EVIDENCE_INVALID, file, "/fixtures", NULL, NULL,
+                         "expected fixture %s, found none", name);
             continue;
         }
         if (!f->guards_intact)
-            findings_add(fs, FIND_RUN_GUARD, file, name, NULL, NULL, "fixture %s: expected every guard band intact, found writes in %s", name,
+            findings_add(fs, FIND_RUN_GUARD, file, name, NULL, NULL,
+                         "fixture %s: expected every guard band intact, found writes in %s", name,
                          f->guards_broken);
         if (!f->inputs_unchanged)
-            findings_add(fs, FIND_RUN_INPUT_WRITTEN, file, name, NULL, NULL, "fixture %s: expected unchanged inputs, found %s changed", name,
-                         f->inputs_changed);
+            findings_add(fs, FIND_RUN_INPUT_WRITTEN, file, name, NULL, NULL,
+                         "fixture %s: expected unchanged inputs, found %s changed", name, f->inputs_changed);
         if (f->unwritten_bytes)
-            findings_add(fs, FIND_RUN_UNWRITTEN, file, name, NULL, NULL, "fixture %s: expected every output byte written, found %llu still poisoned", name,
+            findings_add(fs, FIND_RUN_UNWRITTEN, file, name, NULL, NULL,
+                         "fixture %s: expected every output byte written, found %llu still poisoned", name,
                          (unsigned long long)f->unwritten_bytes);
     }
     for (uint64_t i = 0; i < g->res->n_strays; i++) {
         const result_stray *s = &g->res->strays[i];
         findings_add(fs, FIND_RUN_STRAY_WRITE, file, "/strays", NULL, NULL,
-                     "expected node %llu to change only what it declares, found %llu other bytes changed, first in %s at %llu",
-                     (unsigned long long)s->node, (unsigned long long)s->stray_bytes, s->buffer, (unsigned long long)s->first_offset_bytes);
+                     "expected node %llu to change only what it declares, found %llu other bytes changed, "
+                     "first in %s at %llu",
+                     (unsigned long long)s->node, (unsigned long long)s->stray_bytes, s->buffer,
+                     (unsigned long long)s->first_offset_bytes);
     }
     add_findings(g);
     report_end(g->r, "guard bands around every allocation, unchanged inputs%s, by the worker's word%s",
@@ -284,11 +302,14 @@ static void check_determinism(judge *g)
             continue;
         differ++;
         if (c->deterministic)
-            findings_add(&g->r->fs, FIND_RUN_NONDETERMINISTIC, shown(g, "result.json"), g->res->fixtures[i].name, NULL, NULL,
-                         "fixture %s: expected two runs of the same bytes, as the contract claims, found a difference", g->res->fixtures[i].name);
+            findings_add(
+                &g->r->fs, FIND_RUN_NONDETERMINISTIC, shown(g, "result.json"), g->res->fixtures[i].name, NULL,
+                NULL,
+                "fixture %s: expected two runs of the same bytes, as the contract claims, found a difference",
+                g->res->fixtures[i].name);
     }
-    report_end(g->r, "two runs of each fixture bit for bit: %llu differ; the contract %s determinism", (unsigned long long)differ,
-               c->deterministic ? "claims" : "does not claim");
+    report_end(g->r, "two runs of each fixture bit for bit: %llu differ; the contract %s determinism",
+               (unsigned long long)differ, c->deterministic ? "claims" : "does not claim");
 }
 
 static rp_code check_intercepted(rp_err *e, judge *g)
@@ -307,12 +328,14 @@ static rp_code check_intercepted(rp_err *e, judge *g)
     if (!text)
         return err_nomem(e);
     if (strcmp(text, g->res->library_log))
-        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, shown(g, "library.log"), NULL, NULL, NULL, "expected the log of result.json, found another");
+        findings_add(&g->r->fs, FIND_EVIDENCE_INVALID, shown(g, "library.log"), NULL, NULL, NULL,
+                     "expected the log of result.json, found another");
     if (intercept_check(e, &g->r->fs, &n, g->l->b->calls, g->l->b->n_calls, text, shown(g, "library.log")))
         return e->code;
     g->j->not_observed = n.not_observed;
-    report_end(g->r, "resolved = the library's own Trace log: %llu calls, %llu printed fields; not observed: %s", (unsigned long long)n.calls,
-               (unsigned long long)n.fields, n.not_observed);
+    report_end(g->r,
+               "resolved = the library's own Trace log: %llu calls, %llu printed fields; not observed: %s",
+               (unsigned long long)n.calls, (unsigned long long)n.fields, n.not_observed);
     return RP_OK;
 }
 
@@ -393,7 +416,8 @@ static rp_code check_observed(rp_err *e, judge *g)
                      "expected the document that result.json gives, found another");
     char hex[DIGEST_HEX];
     digest_hex(g->p->observed, hex);
-    report_end(g->r, "%llu graph nodes against the plan's launches; observed signature %.16s", (unsigned long long)g->res->n_graph, hex);
+    report_end(g->r, "%llu graph nodes against the plan's launches; observed signature %.16s",
+               (unsigned long long)g->res->n_graph, hex);
     return RP_OK;
 }
 
@@ -422,24 +446,30 @@ static void check_profile(judge *g)
         begin(g, "launches", true);
         for (uint64_t i = 0; i < g->res->n_instructions; i++)
             total += g->res->instructions[i].count;
-        report_end(g->r, "%llu launches, %llu thread-instructions, emulated: no time is shown", (unsigned long long)g->res->n_graph,
-                   (unsigned long long)total);
+        report_end(g->r, "%llu launches, %llu thread-instructions, emulated: no time is shown",
+                   (unsigned long long)g->res->n_graph, (unsigned long long)total);
     } else if (g->res->phase == JOB_TIMELINE) {
         begin(g, "activity", true);
         timeline_check(&g->r->fs, g->res, shown(g, "result.json"));
-        report_end(g->r, "%llu records of %llu launches equal the graph: names, grid, block, cluster, shared bytes",
+        report_end(g->r,
+                   "%llu records of %llu launches equal the graph: names, grid, block, cluster, shared bytes",
                    (unsigned long long)g->res->n_timeline, (unsigned long long)g->res->timeline_launches);
     } else if (g->res->phase == JOB_INSTRUCTIONS) {
         begin(g, "cubins", false);
         if (file_exists(path_of(g, "instructions.json")))
-            report_end(g->r, "%llu cubins as loaded, by digest and size; instructions counted when they were captured",
-                       (unsigned long long)g->res->n_cubins);
+            report_end(
+                g->r,
+                "%llu cubins as loaded, by digest and size; instructions counted when they were captured",
+                (unsigned long long)g->res->n_cubins);
         else
-            report_not_checkable(g->r, "%llu cubins as loaded, by digest and size; no disassembler was present", (unsigned long long)g->res->n_cubins);
+            report_not_checkable(g->r,
+                                 "%llu cubins as loaded, by digest and size; no disassembler was present",
+                                 (unsigned long long)g->res->n_cubins);
     }
 }
 
-rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const lowering *l, const char *dir, const char *shown_dir)
+rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const lowering *l, const char *dir,
+                    const char *shown_dir)
 {
     judge g = {.r = r, .j = j, .p = p, .l = l, .dir = dir, .shown = shown_dir};
     span text;
@@ -451,7 +481,8 @@ rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const l
         return err_nomem(e);
     if (!file_exists(path))
         return RP_OK; /* the controller's status stands */
-    if (file_read(e, &text, r->sc, path, max_document) || result_read(e, &res, r->sc, shown(&g, "result.json"), text))
+    if (file_read(e, &text, r->sc, path, max_document) ||
+        result_read(e, &res, r->sc, shown(&g, "result.json"), text))
         return e->code;
     g.res = res;
     j->first = j->first ? j->first : res;
@@ -479,7 +510,8 @@ rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const l
         p->status = numeric_only ? PHASE_NUMERICAL : PHASE_REJECTED;
     else if (!res->ok)
         p->status = res->unavailable     ? PHASE_UNAVAILABLE
-                    : res->profile_error ? PHASE_PROFILE_FAILED : PHASE_PROCESS_FAILED;
+                    : res->profile_error ? PHASE_PROFILE_FAILED
+                                         : PHASE_PROCESS_FAILED;
     else
         p->status = PHASE_PASSED;
     p->error = res->ok ? "" : res->error;
@@ -504,7 +536,9 @@ void judge_signatures(report *r, judgement *j)
         digest_hex(first->observed, want);
         digest_hex(p->observed, have);
         findings_add(&r->fs, FIND_RUN_SIGNATURE, "evidence.json", p->name, want, have,
-                     "expected the observed signature of phase %s, found another in phase %s: `replay compare` shows which field", first->name, p->name);
+                     "expected the observed signature of phase %s, found another in phase %s: `replay "
+                     "compare` shows which field",
+                     first->name, p->name);
         p->status = PHASE_REJECTED;
     }
     if (same)

@@ -1,8 +1,9 @@
-/* Judging what a phase retained. `run` and `audit` call the same function over the same files, so that a verdict is never read
- * from what was claimed.
+/* Judging what a phase retained. `run` and `audit` call the same function over the same files, so that a
+ * verdict is never read from what was claimed.
  *
- * A phase is a folder: job.json, result.json, library.log, observed_signature.json, outputs/FIXTURE.xor.zst (the fixture's outputs,
- * one after the other, XORed with the expected bytes, one zstd frame), instructions.json. */
+ * A phase is a folder: job.json, result.json, library.log, observed_signature.json, outputs/FIXTURE.xor.zst
+ * (the fixture's outputs, one after the other, XORed with the expected bytes, one zstd frame),
+ * instructions.json. */
 #ifndef REPLAY_JUDGE_H
 #define REPLAY_JUDGE_H
 
@@ -44,18 +45,20 @@ typedef struct {
     phase_record phases[MAX_PHASES];
     population populations[MAX_POPULATIONS];
     uint64_t checks_per_phase; /* outputs over all fixtures */
-    numeric_verdict *worst; /* a lowered fixture each: the largest scaled error over phases and outputs */
-    const result *first;    /* of the first phase with a result: device, libraries, graph */
+    numeric_verdict *worst;    /* a lowered fixture each: the largest scaled error over phases and outputs */
+    const result *first;       /* of the first phase with a result: device, libraries, graph */
     const result *timeline;
     const char *not_observed; /* by the library's log */
 } judgement;
 
 RP_MUST rp_code judgement_new(rp_err *e, judgement **out, scratch *sc, const lowering *l);
 
-/* Judge phase p->index in folder `dir` (named `shown` in findings): fills the record but keeps a status set by the controller when
- * there is no result to judge. */
-RP_MUST rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const lowering *l, const char *dir, const char *shown);
-/* After the last phase: the observed signature is the same everywhere; a phase with another than the first is rejected. */
+/* Judge phase p->index in folder `dir` (named `shown` in findings): fills the record but keeps a status set
+ * by the controller when there is no result to judge. */
+RP_MUST rp_code judge_phase(rp_err *e, report *r, judgement *j, phase_record *p, const lowering *l,
+                            const char *dir, const char *shown);
+/* After the last phase: the observed signature is the same everywhere; a phase with another than the first is
+ * rejected. */
 void judge_signatures(report *r, judgement *j);
 
 /* The canonical document of an observed signature, lent by sc. */

@@ -1,5 +1,6 @@
-/* From a verified bundle to jobs: the data blob (PTX and fixture inputs), the job of each phase, and the expected outputs to judge by. The same
- * bundle and PTX give the same job, byte for byte, so an auditor lowers again and compares. */
+/* From a verified bundle to jobs: the data blob (PTX and fixture inputs), the job of each phase, and the
+ * expected outputs to judge by. The same bundle and PTX give the same job, byte for byte, so an auditor
+ * lowers again and compares. */
 #ifndef REPLAY_LOWER_H
 #define REPLAY_LOWER_H
 
@@ -23,7 +24,8 @@ typedef struct {
     uint64_t *part_offsets, n_parts, data_bytes;
 } lowering;
 
-/* `ptx` holds the text to load for each kernel of the bundle, in its order. Regenerates every fixture. Lent by sc. */
+/* `ptx` holds the text to load for each kernel of the bundle, in its order. Regenerates every fixture. Lent
+ * by sc. */
 RP_MUST rp_code lower_bundle(rp_err *e, lowering **out, scratch *sc, const bundle *b, const span *ptx);
 /* The job of one phase as text, lent by sc. */
 RP_MUST rp_code lower_job(rp_err *e, span *out, scratch *sc, const lowering *l, job_phase phase);

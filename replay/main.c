@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A standard descriptor that was handed over closed would become the next file opened, and get our messages; these refuse instead. */
+/* A standard descriptor that was handed over closed would become the next file opened, and get our messages;
+ * these refuse instead. */
 static void fill_standard_fds(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

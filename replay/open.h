@@ -12,7 +12,8 @@ typedef struct {
     bundle *b;
 } opened;
 
-/* An archive, or a folder holding manifest.json (evidence keeps one under bundle/). Close with opened_close also after a failure. */
+/* An archive, or a folder holding manifest.json (evidence keeps one under bundle/). Close with opened_close
+ * also after a failure. */
 RP_MUST rp_code opened_bundle(rp_err *e, opened *out, const char *path);
 void opened_close(opened *o);
 

@@ -34,7 +34,8 @@ static const arena_range *tenant(const arena_layout *l, uint64_t at, uint64_t st
 {
     for (uint64_t i = 0; i < l->n; i++) {
         const arena_range *r = &l->ranges[i];
-        if (at >= r->offset_bytes && at - r->offset_bytes < r->reserved_bytes && step >= r->first_step && step < r->end_step)
+        if (at >= r->offset_bytes && at - r->offset_bytes < r->reserved_bytes && step >= r->first_step &&
+            step < r->end_step)
             return r;
     }
     return NULL;
@@ -66,9 +67,13 @@ void picture_print(FILE *f, scratch *sc, const arena_layout *l, const plan *p)
         for (unsigned line = 0; line < lines; line++) {
             fprintf(f, "%12s  ", line ? "" : text_count(sc, v[b]));
             for (uint64_t s = 0; s < p->n_nodes; s++) {
-                const arena_range *r = tenant(l, v[b], s), *next = s + 1 < p->n_nodes ? tenant(l, v[b], s + 1) : NULL;
+                const arena_range *r = tenant(l, v[b], s),
+                                  *next = s + 1 < p->n_nodes ? tenant(l, v[b], s + 1) : NULL;
                 for (unsigned c = 0; c < cell; c++)
-                    fputc(!r ? (c ? ' ' : '.') : c + 1 < cell || next == r ? letter((uint64_t)(r - l->ranges)) : ' ', f);
+                    fputc(!r                          ? (c ? ' ' : '.')
+                          : c + 1 < cell || next == r ? letter((uint64_t)(r - l->ranges))
+                                                      : ' ',
+                          f);
             }
             fputc('\n', f);
         }
@@ -88,5 +93,6 @@ void picture_print(FILE *f, scratch *sc, const arena_layout *l, const plan *p)
         text_cell(t, "%s", text_count(sc, r->reserved_bytes));
     }
     text_table_print(t, f, "");
-    fprintf(f, "peak %s bytes live, slab %s bytes\n", text_count(sc, l->peak_live_bytes), text_count(sc, l->slab_bytes));
+    fprintf(f, "peak %s bytes live, slab %s bytes\n", text_count(sc, l->peak_live_bytes),
+            text_count(sc, l->slab_bytes));
 }

@@ -46,8 +46,10 @@ void record_from_judgement(run_record *r, scratch *sc, const judgement *j, bool 
     for (uint64_t i = 0; i < j->n_phases; i++) {
         const phase_record *p = &j->phases[i];
         r->phases[i] = *p;
-        /* A phase that broke or was not reached owes its checks; one that does not exist on this device has none. */
-        if (!p->checks_total && (p->status == PHASE_PROCESS_FAILED || p->status == PHASE_NOT_RUN || p->status == PHASE_REJECTED))
+        /* A phase that broke or was not reached owes its checks; one that does not exist on this device has
+         * none. */
+        if (!p->checks_total &&
+            (p->status == PHASE_PROCESS_FAILED || p->status == PHASE_NOT_RUN || p->status == PHASE_REJECTED))
             r->phases[i].checks_total = j->checks_per_phase;
         r->checks_passed += p->checks_passed;
         r->checks_total += r->phases[i].checks_total;
@@ -119,11 +121,13 @@ void record_write(jw *j, const run_record *r)
     jw_arr(j, "omitted");
     jw_obj(j, NULL);
     jw_str(j, "path", "bundle/fixtures/*.safetensors");
-    jw_str(j, "reason", "regenerated from the recipes and the reference, and compared with the manifest's digests");
+    jw_str(j, "reason",
+           "regenerated from the recipes and the reference, and compared with the manifest's digests");
     jw_end(j);
     jw_obj(j, NULL);
     jw_str(j, "path", "cubins as loaded");
-    jw_str(j, "reason", "a library's own cubin is not redistributed; digest, size and instruction counts are kept");
+    jw_str(j, "reason",
+           "a library's own cubin is not redistributed; digest, size and instruction counts are kept");
     jw_end(j);
     jw_end(j);
     cli_tool_json(j);
@@ -142,9 +146,9 @@ static rp_code read_optional_digest(rp_err *e, bool *has, digest *d, js_node *o,
 static rp_code read_phase(rp_err *e, phase_record *p, js_node *o)
 {
     int status;
-    if (js_u64(e, &p->index, o, "index") || js_str(e, &p->name, o, "name") || js_enum(e, &status, o, "status", phase_status_names) ||
-        js_str(e, &p->error, o, "error") || js_u64(e, &p->checks_passed, o, "checks_passed") ||
-        js_u64(e, &p->checks_total, o, "checks_total") ||
+    if (js_u64(e, &p->index, o, "index") || js_str(e, &p->name, o, "name") ||
+        js_enum(e, &status, o, "status", phase_status_names) || js_str(e, &p->error, o, "error") ||
+        js_u64(e, &p->checks_passed, o, "checks_passed") || js_u64(e, &p->checks_total, o, "checks_total") ||
         read_optional_digest(e, &p->has_observed, &p->observed, o, "observed_signature") || js_done(e, o))
         return e->code;
     p->status = (phase_status)status;
@@ -153,8 +157,9 @@ static rp_code read_phase(rp_err *e, phase_record *p, js_node *o)
 
 static rp_code read_timing(rp_err *e, claimed_timing *t, js_node *o)
 {
-    if (js_str(e, &t->scope, o, "scope") || js_u64(e, &t->processes, o, "processes") || js_u64(e, &t->s.median_ps, o, "median_ps") ||
-        js_u64(e, &t->s.min_ps, o, "min_ps") || js_u64(e, &t->s.max_ps, o, "max_ps"))
+    if (js_str(e, &t->scope, o, "scope") || js_u64(e, &t->processes, o, "processes") ||
+        js_u64(e, &t->s.median_ps, o, "median_ps") || js_u64(e, &t->s.min_ps, o, "min_ps") ||
+        js_u64(e, &t->s.max_ps, o, "max_ps"))
         return e->code;
     return js_done(e, o);
 }
@@ -162,8 +167,8 @@ static rp_code read_timing(rp_err *e, claimed_timing *t, js_node *o)
 static rp_code read_bundle(rp_err *e, run_record *r, js_node *root)
 {
     js_node *o;
-    if (js_obj(e, &o, root, "bundle") || js_str(e, &r->bundle_name, o, "name") || js_digest(e, &r->root, o, "root") ||
-        js_enum(e, &r->trust, o, "trust", trust_names))
+    if (js_obj(e, &o, root, "bundle") || js_str(e, &r->bundle_name, o, "name") ||
+        js_digest(e, &r->root, o, "root") || js_enum(e, &r->trust, o, "trust", trust_names))
         return e->code;
     return js_done(e, o);
 }
@@ -174,16 +179,19 @@ rp_code record_read(rp_err *e, run_record *out, scratch *sc, const char *file, s
     size_t n_phases = 0, n_timings = 0;
     run_record *r = out;
     *r = (run_record){0};
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-evidence/0") || read_bundle(e, r, root) ||
-        js_str(e, &r->device_requested, root, "device_requested") || js_u64(e, &r->phases_requested, root, "phases_requested") ||
-        js_str(e, &r->status, root, "status") || js_u64(e, &r->checks_passed, root, "checks_passed") ||
-        js_u64(e, &r->checks_total, root, "checks_total") || js_digest(e, &r->plan_signature, root, "plan_signature") ||
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-evidence/0") ||
+        read_bundle(e, r, root) || js_str(e, &r->device_requested, root, "device_requested") ||
+        js_u64(e, &r->phases_requested, root, "phases_requested") || js_str(e, &r->status, root, "status") ||
+        js_u64(e, &r->checks_passed, root, "checks_passed") ||
+        js_u64(e, &r->checks_total, root, "checks_total") ||
+        js_digest(e, &r->plan_signature, root, "plan_signature") ||
         read_optional_digest(e, &r->has_observed, &r->observed_signature, root, "observed_signature") ||
         js_arr(e, &phases, &n_phases, root, "phases") || js_arr(e, &timings, &n_timings, root, "timings") ||
         js_get(e, &v, root, "omitted") || js_get(e, &v, root, "tool") || js_done(e, root))
         return e->code;
     if (n_phases > MAX_PHASES || n_timings > MAX_POPULATIONS)
-        return js_fail(e, root, FIND_EVIDENCE_INVALID, "expected at most %d phases and %d timings, found %zu and %zu", MAX_PHASES,
+        return js_fail(e, root, FIND_EVIDENCE_INVALID,
+                       "expected at most %d phases and %d timings, found %zu and %zu", MAX_PHASES,
                        MAX_POPULATIONS, n_phases, n_timings);
     r->n_phases = n_phases;
     r->n_timings = n_timings;

@@ -1,4 +1,5 @@
-/* evidence.json, "replay-evidence/0": what was run and what is claimed of it. Written by `run`; `audit` reads it only to compare. */
+/* evidence.json, "replay-evidence/0": what was run and what is claimed of it. Written by `run`; `audit` reads
+ * it only to compare. */
 #ifndef REPLAY_RECORD_H
 #define REPLAY_RECORD_H
 

@@ -1,4 +1,5 @@
-/* One run, step by step. cmd_run.c takes the steps in order for one bundle, run_many.c for several, run_pair.c for two plans in turns. */
+/* One run, step by step. cmd_run.c takes the steps in order for one bundle, run_many.c for several,
+ * run_pair.c for two plans in turns. */
 #ifndef REPLAY_RUN_H
 #define REPLAY_RUN_H
 
@@ -21,7 +22,7 @@ typedef struct {
     report *r;
     verify_result v;
     const char *worker;
-    bool emulated; /* the worker is the emulator */
+    bool emulated;        /* the worker is the emulator */
     bool memory_rejected; /* --device both: the emulator's memory checker has findings */
     client_device device;
     span *ptx;
@@ -45,8 +46,8 @@ RP_MUST rp_code run_probe(rp_err *e, run *x, const char **why);
 /* run_emu.c: the same of the emulator. Whether --device asks for it, alone or where there is no GPU. */
 RP_MUST rp_code run_probe_emulator(rp_err *e, run *x, const char **why);
 bool run_wants_emulator(const run *x, bool no_gpu);
-/* --device both, after the phases: the emulator runs the same validate job, its outputs are compared with the GPU's of phase 1 element by
- * element, its findings join the report, and emulated/… joins the evidence. */
+/* --device both, after the phases: the emulator runs the same validate job, its outputs are compared with the
+ * GPU's of phase 1 element by element, its findings join the report, and emulated/… joins the evidence. */
 RP_MUST rp_code run_compare_emulator(rp_err *e, run *x);
 
 /* Begin the evidence at opt->out, compile, lower. */
@@ -67,8 +68,8 @@ void run_label_partial(run *x);
 /* run_many.c: several bundles, perhaps a pair after them: one folder each and campaign.json. Exit code. */
 int run_many(const run_options *opt, char *const *args, size_t n_args);
 
-/* run_pair.c: opt->pair in turns, into opt->out. A pair that is not one of a single workload is RP_USAGE; otherwise *out says what came
- * of it, lent by sc. */
+/* run_pair.c: opt->pair in turns, into opt->out. A pair that is not one of a single workload is RP_USAGE;
+ * otherwise *out says what came of it, lent by sc. */
 typedef struct {
     const char *said;  /* the verdict's name, or why nothing was run */
     bool has_evidence; /* at opt->out */

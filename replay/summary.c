@@ -7,10 +7,10 @@ static void head(text_table *t, const char *const *names, size_t n)
         text_cell(t, "%s", names[i]);
 }
 
-#define HEAD(t, ...)                                                                                                   \
-    do {                                                                                                               \
-        static const char *const names_[] = {__VA_ARGS__};                                                             \
-        head(t, names_, sizeof names_ / sizeof *names_);                                                               \
+#define HEAD(t, ...)                                                                                         \
+    do {                                                                                                     \
+        static const char *const names_[] = {__VA_ARGS__};                                                   \
+        head(t, names_, sizeof names_ / sizeof *names_);                                                     \
     } while (0)
 
 static void print_phases(FILE *f, scratch *sc, const run_record *rec)
@@ -79,7 +79,8 @@ static void print_kernels(FILE *f, scratch *sc, const judgement *j)
         sum += n->kind == RESULT_NODE_KERNEL ? ns : 0;
         text_cell(t, "%s", n->kind == RESULT_NODE_KERNEL ? n->name : "parameter copy");
         if (n->kind == RESULT_NODE_KERNEL) {
-            text_cell(t, "%llu,%llu,%llu", (unsigned long long)n->grid[0], (unsigned long long)n->grid[1], (unsigned long long)n->grid[2]);
+            text_cell(t, "%llu,%llu,%llu", (unsigned long long)n->grid[0], (unsigned long long)n->grid[1],
+                      (unsigned long long)n->grid[2]);
             text_cell(t, "%llu", (unsigned long long)(n->block[0] * n->block[1] * n->block[2]));
             text_cell(t, "%llu", (unsigned long long)(n->cluster[0] * n->cluster[1] * n->cluster[2]));
             text_cell(t, "%llu", (unsigned long long)n->registers);
@@ -93,7 +94,8 @@ static void print_kernels(FILE *f, scratch *sc, const judgement *j)
         text_cell(t, "%s", "cupti_activity");
     }
     text_table_print(t, f, "");
-    fprintf(f, "kernels sum %s per launch (instrumented; registers as CUPTI counts them, allocated)\n", text_us(sc, sum * 1000));
+    fprintf(f, "kernels sum %s per launch (instrumented; registers as CUPTI counts them, allocated)\n",
+            text_us(sc, sum * 1000));
 }
 
 /* Executed thread-instructions by kernel, the most frequent kinds first. */
@@ -143,24 +145,26 @@ void summary_print(FILE *f, scratch *sc, const run_record *rec, const judgement 
     if (j->timeline && j->timeline->n_instructions)
         print_instructions(f, sc, j->timeline);
     if (rec->n_timings && !strcmp(rec->status, phase_status_names[PHASE_NUMERICAL]))
-        fputs("timings of a numerical rejection are kept in the evidence and admitted to no comparison\n\n", f);
+        fputs("timings of a numerical rejection are kept in the evidence and admitted to no comparison\n\n",
+              f);
     else if (rec->n_timings) {
         print_timings(f, sc, rec);
         fputc('\n', f);
     }
     if (j->first && result_emulated(j->first))
-        fprintf(f, "device %s: emulated, so no time of it says anything of performance\n", text_safe(sc, j->first->device_name));
+        fprintf(f, "device %s: emulated, so no time of it says anything of performance\n",
+                text_safe(sc, j->first->device_name));
     else if (j->first)
-        fprintf(f, "device %s, compute capability %s, driver %s\n", text_safe(sc, j->first->device_name), text_safe(sc, j->first->compute_capability),
-                text_safe(sc, j->first->driver));
+        fprintf(f, "device %s, compute capability %s, driver %s\n", text_safe(sc, j->first->device_name),
+                text_safe(sc, j->first->compute_capability), text_safe(sc, j->first->driver));
     digest_hex(rec->plan_signature, hex);
     fprintf(f, "plan signature     sha256:%s\n", hex);
     if (rec->has_observed) {
         digest_hex(rec->observed_signature, hex);
         fprintf(f, "observed signature sha256:%s\n", hex);
     }
-    fprintf(f, "%s: %s, %llu of %llu output checks\n", text_safe(sc, rec->bundle_name), rec->status, (unsigned long long)rec->checks_passed,
-            (unsigned long long)rec->checks_total);
+    fprintf(f, "%s: %s, %llu of %llu output checks\n", text_safe(sc, rec->bundle_name), rec->status,
+            (unsigned long long)rec->checks_passed, (unsigned long long)rec->checks_total);
 }
 
 static void kernels_json(jw *w, scratch *sc, const result *r)

@@ -49,7 +49,10 @@ static rp_code push_folder(rp_err *e, list *l, const char *dir)
     }
     closedir(d);
     if (!e->code && l->n == before) {
-        err_set(e, RP_IO, "expected bundles named *%s in this folder, found none; `replay pack` makes one of a folder of sources", suffix);
+        err_set(e, RP_IO,
+                "expected bundles named *%s in this folder, found none; `replay pack` makes one of a folder "
+                "of sources",
+                suffix);
         return err_file(e, dir);
     }
     if (!e->code)

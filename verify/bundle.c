@@ -78,8 +78,9 @@ static void load_calls(rp_err *e, bundle *b, findings *fs)
 {
     static const char path[] = "plan/resolved_calls.json";
     span text;
-    b->have_recorded_calls = bytes_of(e, &text, b, fs, path) &&
-                             read_ok(e, fs, calls_read(e, &b->recorded_calls, &b->n_recorded_calls, b->sc, path, text));
+    b->have_recorded_calls =
+        bytes_of(e, &text, b, fs, path) &&
+        read_ok(e, fs, calls_read(e, &b->recorded_calls, &b->n_recorded_calls, b->sc, path, text));
 }
 
 static void load_capture(rp_err *e, bundle *b, findings *fs)
@@ -139,7 +140,8 @@ static void load_fixture(rp_err *e, bundle *b, findings *fs, const char *path)
     f->name = scratch_strndup(b->sc, path + strlen("fixtures/"), stem - strlen("fixtures/"));
     if (!f->data_path || !f->name)
         err_nomem(e);
-    else if (bytes_of(e, &text, b, fs, path) && read_ok(e, fs, recipe_read(e, &f->recipe, b->sc, path, text)) &&
+    else if (bytes_of(e, &text, b, fs, path) &&
+             read_ok(e, fs, recipe_read(e, &f->recipe, b->sc, path, text)) &&
              strcmp(recipe_name(f->recipe), f->name))
         findings_add(fs, FIND_FIXTURE_RECIPE, path, "/fixture", f->name, recipe_name(f->recipe),
                      "expected the file's own name, %s, found %s", f->name, recipe_name(f->recipe));
@@ -155,7 +157,8 @@ rp_code bundle_load(rp_err *e, bundle **out, findings *fs, scratch *sc, store *s
     b->fixtures = scratch_array(sc, b->man->n_files, sizeof *b->fixtures);
     if (!b->kernels || !b->fixtures)
         return err_nomem(e);
-    void (*const steps[])(rp_err *, bundle *, findings *) = {load_plan, load_arena, load_calls, load_capture, load_programs};
+    void (*const steps[])(rp_err *, bundle *, findings *) = {load_plan, load_arena, load_calls, load_capture,
+                                                             load_programs};
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !e->code; i++)
         steps[i](e, b, fs);
     for (size_t i = 0; i < b->man->n_files && !e->code; i++) {
@@ -177,7 +180,8 @@ rp_code bundle_load(rp_err *e, bundle **out, findings *fs, scratch *sc, store *s
 
 bool bundle_complete(const bundle *b)
 {
-    if (!b->plan || !b->reach || !b->requests || !b->rebuilt_arena || !b->recorded_arena || !b->calls_ok || !b->reference || !b->contract)
+    if (!b->plan || !b->reach || !b->requests || !b->rebuilt_arena || !b->recorded_arena || !b->calls_ok ||
+        !b->reference || !b->contract)
         return false;
     for (uint64_t i = 0; i < b->n_kernels; i++)
         if (!b->kernels[i].record || !b->kernels[i].source.p || !b->kernels[i].ptx.p)

@@ -1,5 +1,5 @@
-/* A bundle's documents, read through the verifying store. Every fault is a finding; what could not be read stays NULL, and what
- * needs it says so. */
+/* A bundle's documents, read through the verifying store. Every fault is a finding; what could not be read
+ * stays NULL, and what needs it says so. */
 #ifndef VERIFY_BUNDLE_H
 #define VERIFY_BUNDLE_H
 
@@ -31,7 +31,7 @@ typedef struct {
     const manifest *man;
     scratch *sc;
     plan *plan;
-    plan_reach *reach; /* NULL when the edges form a cycle */
+    plan_reach *reach;                                       /* NULL when the edges form a cycle */
     arena_layout *recorded_arena, *requests, *rebuilt_arena; /* rebuilt: policy luminal-slab/2 only */
     recorded_call *recorded_calls;
     uint64_t n_recorded_calls;

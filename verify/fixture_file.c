@@ -14,7 +14,8 @@ static bool as_st(st_tensor *out, scratch *sc, const char *prefix, const tensor 
 rp_code fixture_make(rp_err *e, made_fixture *out, scratch *sc, const recipe *r, const reference *ref)
 {
     made_fixture m = {.n_expected = reference_n_outputs(ref)};
-    if (recipe_generate(e, &m.inputs, &m.n_inputs, sc, r) || reference_eval(e, &m.expected, sc, ref, m.inputs, m.n_inputs, 0))
+    if (recipe_generate(e, &m.inputs, &m.n_inputs, sc, r) ||
+        reference_eval(e, &m.expected, sc, ref, m.inputs, m.n_inputs, 0))
         return e->code;
     st_tensor *v = scratch_array(sc, m.n_inputs + m.n_expected, sizeof *v);
     if (!v)

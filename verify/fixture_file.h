@@ -1,5 +1,6 @@
-/* One fixture made whole: inputs from its recipe, expected outputs from the reference, and the safetensors file of both (tensors
- * in.NAME and out.NAME). The same recipe and reference give the same bytes everywhere. */
+/* One fixture made whole: inputs from its recipe, expected outputs from the reference, and the safetensors
+ * file of both (tensors in.NAME and out.NAME). The same recipe and reference give the same bytes everywhere.
+ */
 #ifndef VERIFY_FIXTURE_FILE_H
 #define VERIFY_FIXTURE_FILE_H
 
@@ -13,6 +14,7 @@ typedef struct {
 } made_fixture;
 
 /* Lent by sc. */
-RP_MUST rp_code fixture_make(rp_err *e, made_fixture *out, scratch *sc, const recipe *r, const reference *ref);
+RP_MUST rp_code fixture_make(rp_err *e, made_fixture *out, scratch *sc, const recipe *r,
+                             const reference *ref);
 
 #endif

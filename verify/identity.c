@@ -1,4 +1,5 @@
-/* The byte-for-byte refusal: every captured file by digest, both texts re-rendered, and the capture's own tables. */
+/* The byte-for-byte refusal: every captured file by digest, both texts re-rendered, and the capture's own
+ * tables. */
 #include "verify/render.h"
 #include "verify/verify.h"
 #include <stdio.h>
@@ -18,7 +19,8 @@ static void check_digests(report *r, const bundle *b)
         if (f->role == ROLE_CAPTURE || f->role == ROLE_FIXTURE)
             continue;
         if (!k) {
-            findings_add(&r->fs, FIND_IDENTITY_COVERAGE, f->path, NULL, NULL, NULL, "expected a digest in capture.json, found none");
+            findings_add(&r->fs, FIND_IDENTITY_COVERAGE, f->path, NULL, NULL, NULL,
+                         "expected a digest in capture.json, found none");
             continue;
         }
         compared++;
@@ -26,13 +28,14 @@ static void check_digests(report *r, const bundle *b)
             char want[DIGEST_HEX], have[DIGEST_HEX];
             digest_hex(k->sha256, want);
             digest_hex(f->sha256, have);
-            findings_add(&r->fs, FIND_IDENTITY_DIGEST, f->path, NULL, want, have, "expected sha256 %s as captured, found %s", want, have);
+            findings_add(&r->fs, FIND_IDENTITY_DIGEST, f->path, NULL, want, have,
+                         "expected sha256 %s as captured, found %s", want, have);
         }
     }
     for (uint64_t i = 0; i < b->capture->n_files; i++)
         if (!manifest_find(m, b->capture->files[i].path))
-            findings_add(&r->fs, FIND_IDENTITY_COVERAGE, "capture.json", b->capture->files[i].path, NULL, NULL,
-                         "expected %s, which was captured, in the bundle", b->capture->files[i].path);
+            findings_add(&r->fs, FIND_IDENTITY_COVERAGE, "capture.json", b->capture->files[i].path, NULL,
+                         NULL, "expected %s, which was captured, in the bundle", b->capture->files[i].path);
     report_end(r, "%llu captured digests against the manifest's", (unsigned long long)compared);
 }
 
@@ -48,8 +51,9 @@ static void check_text(rp_err *e, report *r, const bundle *b, const char *path, 
         at++;
     if (at < have.n || at < rendered.n)
         findings_add(&r->fs, FIND_IDENTITY_TEXT, path, NULL, NULL, NULL,
-                     "expected the %zu bytes that renderer %s makes of plan.json, found %zu bytes that differ first at byte %zu", rendered.n,
-                     b->plan->renderer_name, have.n, at);
+                     "expected the %zu bytes that renderer %s makes of plan.json, found %zu bytes that "
+                     "differ first at byte %zu",
+                     rendered.n, b->plan->renderer_name, have.n, at);
 }
 
 static void check_texts(rp_err *e, report *r, const bundle *b)
@@ -64,7 +68,8 @@ static void check_texts(rp_err *e, report *r, const bundle *b)
     if (b->plan->renderer == RENDER_OPAQUE) {
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             if (!manifest_find(b->man, texts[i]))
-                findings_add(&r->fs, FIND_FILE_MISSING, texts[i], NULL, NULL, NULL, "expected the captured text, found none");
+                findings_add(&r->fs, FIND_FILE_MISSING, texts[i], NULL, NULL, NULL,
+                             "expected the captured text, found none");
         report_end(r, "renderer opaque: buffer_ir.txt and typed_ops.json by digest with the capture alone");
         return;
     }
@@ -76,7 +81,8 @@ static void check_texts(rp_err *e, report *r, const bundle *b)
     check_text(e, r, b, texts[0], span_str(ir));
     if (!e->code)
         check_text(e, r, b, texts[1], typed);
-    report_end(r, "buffer_ir.txt and typed_ops.json re-rendered by %s, byte for byte", b->plan->renderer_name);
+    report_end(r, "buffer_ir.txt and typed_ops.json re-rendered by %s, byte for byte",
+               b->plan->renderer_name);
 }
 
 static void captured_range(report *r, const bundle *b, const capture_range *c)
@@ -89,11 +95,14 @@ static void captured_range(report *r, const bundle *b, const capture_range *c)
         snprintf(where, sizeof where, "/ranges/%llu", (unsigned long long)i);
         if (l->ranges[i].offset_bytes != c->offset_bytes || l->ranges[i].bytes != c->bytes)
             findings_add(&r->fs, FIND_IDENTITY_DIGEST, "plan/arena.json", where, NULL, NULL,
-                         "expected %s at %llu with %llu bytes as captured, found %llu with %llu", c->name, (unsigned long long)c->offset_bytes,
-                         (unsigned long long)c->bytes, (unsigned long long)l->ranges[i].offset_bytes, (unsigned long long)l->ranges[i].bytes);
+                         "expected %s at %llu with %llu bytes as captured, found %llu with %llu", c->name,
+                         (unsigned long long)c->offset_bytes, (unsigned long long)c->bytes,
+                         (unsigned long long)l->ranges[i].offset_bytes,
+                         (unsigned long long)l->ranges[i].bytes);
         return;
     }
-    findings_add(&r->fs, FIND_IDENTITY_DIGEST, "plan/arena.json", "/ranges", NULL, NULL, "expected range %s as captured, found none", c->name);
+    findings_add(&r->fs, FIND_IDENTITY_DIGEST, "plan/arena.json", "/ranges", NULL, NULL,
+                 "expected range %s as captured, found none", c->name);
 }
 
 typedef struct {
@@ -106,16 +115,17 @@ static void call_differs(void *ctx, const char *name, const char *expected, cons
     const call_place *at = ctx;
     char where[80];
     snprintf(where, sizeof where, "/calls/%llu/%s", (unsigned long long)at->call, name);
-    findings_add(at->fs, FIND_IDENTITY_DIGEST, "plan/resolved_calls.json", where, expected, actual, "expected %s %s as captured, found %s", name,
-                 expected, actual);
+    findings_add(at->fs, FIND_IDENTITY_DIGEST, "plan/resolved_calls.json", where, expected, actual,
+                 "expected %s %s as captured, found %s", name, expected, actual);
 }
 
 static void captured_calls(report *r, const bundle *b)
 {
     const capture *c = b->capture;
     if (c->n_calls != b->n_recorded_calls)
-        findings_add(&r->fs, FIND_IDENTITY_DIGEST, "plan/resolved_calls.json", "/calls", NULL, NULL, "expected %llu calls as captured, found %llu",
-                     (unsigned long long)c->n_calls, (unsigned long long)b->n_recorded_calls);
+        findings_add(&r->fs, FIND_IDENTITY_DIGEST, "plan/resolved_calls.json", "/calls", NULL, NULL,
+                     "expected %llu calls as captured, found %llu", (unsigned long long)c->n_calls,
+                     (unsigned long long)b->n_recorded_calls);
     for (uint64_t i = 0; i < c->n_calls && i < b->n_recorded_calls; i++) {
         lt_call seen = c->calls[i].call;
         call_place at = {&r->fs, i};
@@ -142,10 +152,12 @@ static void captured_kernels(report *r, const bundle *b)
 {
     char where[48];
     for (uint64_t i = 0; i < b->plan->n_nodes; i++)
-        if ((b->plan->nodes[i].op == NODE_KERNEL || b->plan->nodes[i].op == NODE_MATMUL) && !saw_node(b->capture, i)) {
+        if ((b->plan->nodes[i].op == NODE_KERNEL || b->plan->nodes[i].op == NODE_MATMUL) &&
+            !saw_node(b->capture, i)) {
             snprintf(where, sizeof where, "/nodes/%llu", (unsigned long long)i);
             findings_add(&r->fs, FIND_IDENTITY_COVERAGE, "plan/plan.json", where, NULL, NULL,
-                         "expected a kernel of node %llu among those captured, found none", (unsigned long long)i);
+                         "expected a kernel of node %llu among those captured, found none",
+                         (unsigned long long)i);
         }
     for (uint64_t i = 0; i < b->capture->n_kernels; i++) {
         const capture_kernel *k = &b->capture->kernels[i];
@@ -153,11 +165,15 @@ static void captured_kernels(report *r, const bundle *b)
         snprintf(where, sizeof where, "/nodes/%llu", (unsigned long long)k->node);
         if (!n || !node_launches(n))
             findings_add(&r->fs, FIND_IDENTITY_DIGEST, "plan/plan.json", where, NULL, NULL,
-                         "expected a launch at node %llu, where the capture saw kernel %s", (unsigned long long)k->node, k->name);
-        else if (n->op == NODE_KERNEL && (memcmp(n->grid, k->grid, sizeof k->grid) || memcmp(n->block, k->block, sizeof k->block) ||
-                                          n->shared_bytes != k->dynamic_shared_bytes))
-            findings_add(&r->fs, FIND_IDENTITY_DIGEST, "plan/plan.json", where, NULL, NULL,
-                         "expected the captured launch of node %llu, found another grid, block or shared size", (unsigned long long)k->node);
+                         "expected a launch at node %llu, where the capture saw kernel %s",
+                         (unsigned long long)k->node, k->name);
+        else if (n->op == NODE_KERNEL &&
+                 (memcmp(n->grid, k->grid, sizeof k->grid) || memcmp(n->block, k->block, sizeof k->block) ||
+                  n->shared_bytes != k->dynamic_shared_bytes))
+            findings_add(
+                &r->fs, FIND_IDENTITY_DIGEST, "plan/plan.json", where, NULL, NULL,
+                "expected the captured launch of node %llu, found another grid, block or shared size",
+                (unsigned long long)k->node);
     }
 }
 
@@ -171,15 +187,20 @@ static void check_tables(report *r, const bundle *b)
     for (uint64_t i = 0; i < b->capture->n_ranges; i++)
         captured_range(r, b, &b->capture->ranges[i]);
     if (b->capture->n_ranges < b->recorded_arena->n)
-        findings_add(&r->fs, FIND_IDENTITY_COVERAGE, "plan/arena.json", "/ranges", NULL, NULL, "expected no more than the %llu ranges captured, found %llu",
+        findings_add(&r->fs, FIND_IDENTITY_COVERAGE, "plan/arena.json", "/ranges", NULL, NULL,
+                     "expected no more than the %llu ranges captured, found %llu",
                      (unsigned long long)b->capture->n_ranges, (unsigned long long)b->recorded_arena->n);
     if (b->capture->slab_bytes != b->recorded_arena->slab_bytes)
-        findings_add(&r->fs, FIND_IDENTITY_DIGEST, "plan/arena.json", "/slab_bytes", NULL, NULL, "expected %llu bytes as captured, found %llu",
-                     (unsigned long long)b->capture->slab_bytes, (unsigned long long)b->recorded_arena->slab_bytes);
+        findings_add(&r->fs, FIND_IDENTITY_DIGEST, "plan/arena.json", "/slab_bytes", NULL, NULL,
+                     "expected %llu bytes as captured, found %llu",
+                     (unsigned long long)b->capture->slab_bytes,
+                     (unsigned long long)b->recorded_arena->slab_bytes);
     captured_calls(r, b);
     captured_kernels(r, b);
-    report_end(r, "captured arena (%llu ranges), calls (%llu) and launches (%llu) against plan, arena and calls",
-               (unsigned long long)b->capture->n_ranges, (unsigned long long)b->capture->n_calls, (unsigned long long)b->capture->n_kernels);
+    report_end(r,
+               "captured arena (%llu ranges), calls (%llu) and launches (%llu) against plan, arena and calls",
+               (unsigned long long)b->capture->n_ranges, (unsigned long long)b->capture->n_calls,
+               (unsigned long long)b->capture->n_kernels);
 }
 
 void verify_identity(rp_err *e, report *r, const bundle *b)

@@ -13,11 +13,12 @@ static void differs(void *ctx, const char *field, const char *expected, const ch
     const place *p = ctx;
     char where[64];
     snprintf(where, sizeof where, "line %llu, %s", (unsigned long long)p->line, field);
-    findings_add(p->fs, FIND_RUN_INTERCEPT, p->file, where, expected, actual, "expected %s %s as resolved, found %s in the library's log", field,
-                 expected, actual);
+    findings_add(p->fs, FIND_RUN_INTERCEPT, p->file, where, expected, actual,
+                 "expected %s %s as resolved, found %s in the library's log", field, expected, actual);
 }
 
-static void check_line(findings *fs, intercept_counts *c, const resolved_call *r, const lt_logged *l, place *at)
+static void check_line(findings *fs, intercept_counts *c, const resolved_call *r, const lt_logged *l,
+                       place *at)
 {
     static const char *const truth[] = {"false", "true"};
     lt_call_compare(&r->call, &l->call, differs, at);
@@ -29,10 +30,12 @@ static void check_line(findings *fs, intercept_counts *c, const resolved_call *r
     if (r->has_bias != l->has_bias)
         differs(at, "biasPointer", truth[r->has_bias], truth[l->has_bias]);
     c->fields += l->printed;
-    c->not_observed = scratch_printf(fs->sc, "alpha, the heuristic preference%s%s", *l->elided ? ", defaults the line elides: " : "", l->elided);
+    c->not_observed = scratch_printf(fs->sc, "alpha, the heuristic preference%s%s",
+                                     *l->elided ? ", defaults the line elides: " : "", l->elided);
 }
 
-rp_code intercept_check(rp_err *e, findings *fs, intercept_counts *out, const resolved_call *calls, uint64_t n, const char *log, const char *file)
+rp_code intercept_check(rp_err *e, findings *fs, intercept_counts *out, const resolved_call *calls,
+                        uint64_t n, const char *log, const char *file)
 {
     intercept_counts c = {.not_observed = ""};
     while (*log) {
@@ -52,7 +55,8 @@ rp_code intercept_check(rp_err *e, findings *fs, intercept_counts *out, const re
         log += len + (log[len] == '\n');
     }
     if (c.calls != n)
-        findings_add(fs, FIND_RUN_INTERCEPT, file, NULL, NULL, NULL, "expected %llu calls in the library's log, found %llu", (unsigned long long)n,
+        findings_add(fs, FIND_RUN_INTERCEPT, file, NULL, NULL, NULL,
+                     "expected %llu calls in the library's log, found %llu", (unsigned long long)n,
                      (unsigned long long)c.calls);
     *out = c;
     return fs->nomem || !c.not_observed ? err_nomem(e) : RP_OK;

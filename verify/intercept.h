@@ -1,4 +1,5 @@
-/* resolved = intercepted: the library's own Trace lines against the resolved calls, every field a line prints. */
+/* resolved = intercepted: the library's own Trace lines against the resolved calls, every field a line
+ * prints. */
 #ifndef VERIFY_INTERCEPT_H
 #define VERIFY_INTERCEPT_H
 
@@ -12,7 +13,7 @@ typedef struct {
 } intercept_counts;
 
 /* `log`: one line a call, in order of launch. Differences are run.intercept findings in `file`. */
-RP_MUST rp_code intercept_check(rp_err *e, findings *fs, intercept_counts *out, const resolved_call *calls, uint64_t n, const char *log,
-                                const char *file);
+RP_MUST rp_code intercept_check(rp_err *e, findings *fs, intercept_counts *out, const resolved_call *calls,
+                                uint64_t n, const char *log, const char *file);
 
 #endif

@@ -1,4 +1,5 @@
-/* Kernels: bytes against their records, entries against the plan's launches, and recompilation where the same compiler is at hand. */
+/* Kernels: bytes against their records, entries against the plan's launches, and recompilation where the same
+ * compiler is at hand. */
 #include "artifacts/base/text.h"
 #include "verify/verify.h"
 #include <stdio.h>
@@ -11,7 +12,8 @@ static void bytes_match(report *r, const char *path, span bytes, digest recorded
         return;
     digest_hex(recorded, want);
     digest_hex(d, have);
-    findings_add(&r->fs, id, path, NULL, want, have, "expected sha256 %s by its record, found %s", want, have);
+    findings_add(&r->fs, id, path, NULL, want, have, "expected sha256 %s by its record, found %s", want,
+                 have);
 }
 
 /* Where a record could not be read, which is a finding of its own, none is known to be absent. */
@@ -34,9 +36,12 @@ static void check_records(report *r, const bundle *b)
             bytes_match(r, k->record->ptx, k->ptx, k->record->ptx_sha256, FIND_KERNEL_PTX);
     }
     for (size_t i = 0; i < b->man->n_files; i++)
-        if (b->man->files[i].role == ROLE_SOURCE && records_read(b) && !bundle_kernel_of(b, b->man->files[i].path))
-            findings_add(&r->fs, FIND_KERNEL_SOURCE, b->man->files[i].path, NULL, NULL, NULL, "expected a record of how it was compiled, found none");
-    report_end(r, "%llu sources and PTX files against the digests of their records", (unsigned long long)b->n_kernels);
+        if (b->man->files[i].role == ROLE_SOURCE && records_read(b) &&
+            !bundle_kernel_of(b, b->man->files[i].path))
+            findings_add(&r->fs, FIND_KERNEL_SOURCE, b->man->files[i].path, NULL, NULL, NULL,
+                         "expected a record of how it was compiled, found none");
+    report_end(r, "%llu sources and PTX files against the digests of their records",
+               (unsigned long long)b->n_kernels);
 }
 
 static void check_entry(rp_err *e, report *r, const bundle *b, uint64_t node)
@@ -50,25 +55,28 @@ static void check_entry(rp_err *e, report *r, const bundle *b, uint64_t node)
     if (!k && !records_read(b))
         return;
     if (!k) {
-        findings_add(&r->fs, FIND_KERNEL_SOURCE, "plan/plan.json", where, NULL, NULL, "expected a kernel record for %s, found none", n->source);
+        findings_add(&r->fs, FIND_KERNEL_SOURCE, "plan/plan.json", where, NULL, NULL,
+                     "expected a kernel record for %s, found none", n->source);
         return;
     }
     if (!k->ptx.p)
         return;
     if (strcmp(k->record->entry, n->entry))
-        findings_add(&r->fs, FIND_KERNEL_ENTRY, k->record_path, "/entry", n->entry, k->record->entry, "expected entry %s as launched, found %s",
-                     n->entry, k->record->entry);
+        findings_add(&r->fs, FIND_KERNEL_ENTRY, k->record_path, "/entry", n->entry, k->record->entry,
+                     "expected entry %s as launched, found %s", n->entry, k->record->entry);
     if (ptx_entry_params(e, &count, widths, k->record->ptx, k->ptx, n->entry)) {
         err_to_finding(e, &r->fs);
         return;
     }
     if (count != want)
-        findings_add(&r->fs, FIND_KERNEL_ENTRY, k->record->ptx, NULL, NULL, NULL, "expected %llu parameters of entry %s for node %llu, found %llu",
+        findings_add(&r->fs, FIND_KERNEL_ENTRY, k->record->ptx, NULL, NULL, NULL,
+                     "expected %llu parameters of entry %s for node %llu, found %llu",
                      (unsigned long long)want, n->entry, (unsigned long long)node, (unsigned long long)count);
     for (uint64_t i = 0; i < count; i++)
         if (widths[i] != 8)
-            findings_add(&r->fs, FIND_KERNEL_ENTRY, k->record->ptx, NULL, NULL, NULL, "expected parameter %llu of entry %s to be 8 bytes, found %u",
-                         (unsigned long long)i, n->entry, widths[i]);
+            findings_add(&r->fs, FIND_KERNEL_ENTRY, k->record->ptx, NULL, NULL, NULL,
+                         "expected parameter %llu of entry %s to be 8 bytes, found %u", (unsigned long long)i,
+                         n->entry, widths[i]);
 }
 
 static void check_entries(rp_err *e, report *r, const bundle *b)
@@ -85,7 +93,8 @@ static void check_entries(rp_err *e, report *r, const bundle *b)
             check_entry(e, r, b, i);
         }
     if (!e->code)
-        report_end(r, "%llu launches: entry, parameter count and widths in the PTX", (unsigned long long)launches);
+        report_end(r, "%llu launches: entry, parameter count and widths in the PTX",
+                   (unsigned long long)launches);
 }
 
 static bool same_headers(const kernel_record *k, const compiled *c)
@@ -93,7 +102,8 @@ static bool same_headers(const kernel_record *k, const compiled *c)
     if (k->n_headers != c->n_headers)
         return false;
     for (uint64_t i = 0; i < k->n_headers; i++)
-        if (strcmp(k->headers[i].name, c->headers[i].name) || !digest_equal(k->headers[i].sha256, c->headers[i].sha256))
+        if (strcmp(k->headers[i].name, c->headers[i].name) ||
+            !digest_equal(k->headers[i].sha256, c->headers[i].sha256))
             return false;
     return true;
 }
@@ -103,25 +113,30 @@ typedef struct {
     const char *untied; /* why a source is not tied to its PTX, or NULL */
 } ties;
 
-static void recompile(rp_err *e, report *r, const bundle_kernel *k, const verify_options *opt, bool trusted, ties *t)
+static void recompile(rp_err *e, report *r, const bundle_kernel *k, const verify_options *opt, bool trusted,
+                      ties *t)
 {
     const kernel_record *rec = k->record;
     compiled c = {0};
-    if (opt->compile(e, &c, r->sc, opt->compile_ctx, trusted, rec->source, k->source, rec->options, rec->n_options))
+    if (opt->compile(e, &c, r->sc, opt->compile_ctx, trusted, rec->source, k->source, rec->options,
+                     rec->n_options))
         return;
     if (strcmp(c.compiler, rec->compiler) || strcmp(c.version, rec->version) || strcmp(c.build, rec->build))
-        t->untied = scratch_printf(r->sc, "the compiler here is %s %s %s, the record's %s %s %s", c.compiler, c.version, c.build, rec->compiler,
-                                   rec->version, rec->build);
+        t->untied = scratch_printf(r->sc, "the compiler here is %s %s %s, the record's %s %s %s", c.compiler,
+                                   c.version, c.build, rec->compiler, rec->version, rec->build);
     else if (!same_headers(rec, &c))
         t->untied = "the headers here have other digests";
     else if (!c.ok)
-        findings_add(&r->fs, FIND_KERNEL_PTX, rec->source, NULL, NULL, NULL, "expected it to compile as recorded, found: %.200s", c.log);
+        findings_add(&r->fs, FIND_KERNEL_PTX, rec->source, NULL, NULL, NULL,
+                     "expected it to compile as recorded, found: %.200s", c.log);
     else if (c.ptx.n != k->ptx.n || memcmp(c.ptx.p, k->ptx.p, c.ptx.n)) {
         size_t at = 0;
         while (at < c.ptx.n && at < k->ptx.n && c.ptx.p[at] == k->ptx.p[at])
             at++;
-        findings_add(&r->fs, FIND_KERNEL_PTX, rec->ptx, NULL, NULL, NULL, "expected the %zu bytes that recompiling %s gives, found %zu that differ first at byte %zu",
-                     c.ptx.n, rec->source, k->ptx.n, at);
+        findings_add(
+            &r->fs, FIND_KERNEL_PTX, rec->ptx, NULL, NULL, NULL,
+            "expected the %zu bytes that recompiling %s gives, found %zu that differ first at byte %zu",
+            c.ptx.n, rec->source, k->ptx.n, at);
     } else
         t->equal++;
 }
@@ -131,9 +146,10 @@ static void check_recompiled(rp_err *e, report *r, const bundle *b, const verify
     ties t = {0};
     report_begin(r, "kernels.recompiled", false);
     if (opt->quick || !opt->compile) {
-        report_not_checkable(r, "source not tied to the PTX: %s", opt->quick            ? "--quick leaves recompiling out"
-                                                                      : opt->compiled_later ? "the run compiles them, and keeps what it ran"
-                                                                                            : "no compiler at hand");
+        report_not_checkable(r, "source not tied to the PTX: %s",
+                             opt->quick            ? "--quick leaves recompiling out"
+                             : opt->compiled_later ? "the run compiles them, and keeps what it ran"
+                                                   : "no compiler at hand");
         return;
     }
     for (uint64_t i = 0; i < b->n_kernels && !e->code && !t.untied; i++)
@@ -145,7 +161,9 @@ static void check_recompiled(rp_err *e, report *r, const bundle *b, const verify
     } else if (t.untied) {
         report_not_checkable(r, "source not tied to the PTX: %s", t.untied);
     } else if (!e->code) {
-        report_end(r, "%llu sources recompiled by the same compiler, options and headers: PTX equal byte for byte", (unsigned long long)t.equal);
+        report_end(
+            r, "%llu sources recompiled by the same compiler, options and headers: PTX equal byte for byte",
+            (unsigned long long)t.equal);
     }
 }
 

@@ -14,7 +14,8 @@ static rp_code read_headers(rp_err *e, kernel_record *r, scratch *sc, js_node *r
         return err_nomem(e);
     for (size_t i = 0; i < n; i++) {
         js_node *o = js_at(a, i);
-        if (js_str(e, &r->headers[i].name, o, "name") || js_digest(e, &r->headers[i].sha256, o, "sha256") || js_done(e, o))
+        if (js_str(e, &r->headers[i].name, o, "name") || js_digest(e, &r->headers[i].sha256, o, "sha256") ||
+            js_done(e, o))
             return e->code;
     }
     return RP_OK;
@@ -40,11 +41,12 @@ rp_code kernel_record_read(rp_err *e, kernel_record *out, scratch *sc, const cha
 {
     js_node *root;
     kernel_record r = {0};
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-kernel/0") || js_str(e, &r.source, root, "source") ||
-        js_digest(e, &r.source_sha256, root, "source_sha256") || js_str(e, &r.entry, root, "entry") ||
-        js_str(e, &r.compiler, root, "compiler") || js_str(e, &r.version, root, "version") ||
-        js_str(e, &r.build, root, "build") || read_options(e, &r, sc, root) || read_headers(e, &r, sc, root) ||
-        js_str(e, &r.ptx, root, "ptx") || js_digest(e, &r.ptx_sha256, root, "ptx_sha256") || js_done(e, root))
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-kernel/0") ||
+        js_str(e, &r.source, root, "source") || js_digest(e, &r.source_sha256, root, "source_sha256") ||
+        js_str(e, &r.entry, root, "entry") || js_str(e, &r.compiler, root, "compiler") ||
+        js_str(e, &r.version, root, "version") || js_str(e, &r.build, root, "build") ||
+        read_options(e, &r, sc, root) || read_headers(e, &r, sc, root) || js_str(e, &r.ptx, root, "ptx") ||
+        js_digest(e, &r.ptx_sha256, root, "ptx_sha256") || js_done(e, root))
         return e->code;
     *out = r;
     return RP_OK;
@@ -81,7 +83,9 @@ static size_t token(lex *l, const char **t)
 {
     skip(l);
     const char *from = l->p;
-    while (l->p < l->end && *l->p && (strchr("_$.%", *l->p) || (*l->p >= '0' && *l->p <= '9') || ((*l->p | 32) >= 'a' && (*l->p | 32) <= 'z')))
+    while (l->p < l->end && *l->p &&
+           (strchr("_$.%", *l->p) || (*l->p >= '0' && *l->p <= '9') ||
+            ((*l->p | 32) >= 'a' && (*l->p | 32) <= 'z')))
         l->p++;
     if (l->p == from && l->p < l->end)
         l->p++;
@@ -99,7 +103,11 @@ static unsigned type_bytes(const char *t, size_t n)
 {
     if (n < 3 || n > 4 || t[0] != '.' || !t[1] || !strchr("busf", t[1]))
         return 0;
-    return is(t + 2, n - 2, "8") ? 1 : is(t + 2, n - 2, "16") ? 2 : is(t + 2, n - 2, "32") ? 4 : is(t + 2, n - 2, "64") ? 8 : 0;
+    return is(t + 2, n - 2, "8")    ? 1
+           : is(t + 2, n - 2, "16") ? 2
+           : is(t + 2, n - 2, "32") ? 4
+           : is(t + 2, n - 2, "64") ? 8
+                                    : 0;
 }
 
 static rp_code entry_fail(rp_err *e, const char *file, const char *what, const char *entry)
@@ -108,7 +116,8 @@ static rp_code entry_fail(rp_err *e, const char *file, const char *what, const c
 }
 
 /* `.param [.align N] .TYPE [.ptr [.space] [.align N]] name[[N]]` up to ',' or ')'. */
-static rp_code param(rp_err *e, lex *l, unsigned *width, const char **t, size_t *n, const char *file, const char *entry)
+static rp_code param(rp_err *e, lex *l, unsigned *width, const char **t, size_t *n, const char *file,
+                     const char *entry)
 {
     *width = 0;
     unsigned long count = 0;
@@ -137,7 +146,8 @@ static rp_code param(rp_err *e, lex *l, unsigned *width, const char **t, size_t 
     return *width ? RP_OK : entry_fail(e, file, "a type for every parameter", entry);
 }
 
-rp_code ptx_entry_params(rp_err *e, uint64_t *n_out, unsigned widths[PTX_MAX_PARAMS], const char *file, span ptx, const char *entry)
+rp_code ptx_entry_params(rp_err *e, uint64_t *n_out, unsigned widths[PTX_MAX_PARAMS], const char *file,
+                         span ptx, const char *entry)
 {
     lex l = {.p = (const char *)ptx.p, .end = (const char *)ptx.p + ptx.n};
     const char *t;
@@ -151,7 +161,8 @@ rp_code ptx_entry_params(rp_err *e, uint64_t *n_out, unsigned widths[PTX_MAX_PAR
             continue;
         n = token(&l, &t);
         if (!is(t, n, "("))
-            return is(t, n, "{") || (n > 1 && *t == '.') ? RP_OK /* none; a body or a directive follows */ : entry_fail(e, file, "a parameter list", entry);
+            return is(t, n, "{") || (n > 1 && *t == '.') ? RP_OK /* none; a body or a directive follows */
+                                                         : entry_fail(e, file, "a parameter list", entry);
         n = token(&l, &t);
         while (is(t, n, ".param")) {
             if (*n_out == PTX_MAX_PARAMS)

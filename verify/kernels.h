@@ -1,5 +1,5 @@
-/* The generated kernels of a plan: source, PTX and the record of how one became the other (kernels/NNN_name.json,
- * "replay-kernel/0"). */
+/* The generated kernels of a plan: source, PTX and the record of how one became the other
+ * (kernels/NNN_name.json, "replay-kernel/0"). */
 #ifndef VERIFY_KERNELS_H
 #define VERIFY_KERNELS_H
 
@@ -33,13 +33,15 @@ typedef struct {
     kernel_header *headers;
 } compiled;
 
-/* Compile `source` with the record's options in a sandbox (without one only when trusted); RP_UNAVAILABLE when no compiler is at hand. Lent by sc. */
-typedef rp_code (*compile_fn)(rp_err *e, compiled *out, scratch *sc, void *ctx, bool trusted, const char *name, span source,
-                              const char *const *options, uint64_t n_options);
+/* Compile `source` with the record's options in a sandbox (without one only when trusted); RP_UNAVAILABLE
+ * when no compiler is at hand. Lent by sc. */
+typedef rp_code (*compile_fn)(rp_err *e, compiled *out, scratch *sc, void *ctx, bool trusted,
+                              const char *name, span source, const char *const *options, uint64_t n_options);
 
-/* Parameter widths in bytes of `.entry NAME` in PTX text, in order; at most 64. Not found or not understood: RP_INVALID kernel.entry. */
+/* Parameter widths in bytes of `.entry NAME` in PTX text, in order; at most 64. Not found or not understood:
+ * RP_INVALID kernel.entry. */
 enum { PTX_MAX_PARAMS = 64 };
-RP_MUST rp_code ptx_entry_params(rp_err *e, uint64_t *n, unsigned widths[PTX_MAX_PARAMS], const char *file, span ptx,
-                                 const char *entry);
+RP_MUST rp_code ptx_entry_params(rp_err *e, uint64_t *n, unsigned widths[PTX_MAX_PARAMS], const char *file,
+                                 span ptx, const char *entry);
 
 #endif

@@ -30,7 +30,8 @@ static void add(report *r, check_status otherwise, const char *text)
         status = numeric ? CHECK_NUMERICAL : CHECK_REJECTED;
     /* The words of a check say what was compared; after a no they must not read like a yes. */
     if (text && r->fs.n > r->mark)
-        text = scratch_printf(r->sc, "%zu finding%s; compared: %s", r->fs.n - r->mark, r->fs.n - r->mark == 1 ? "" : "s", text);
+        text = scratch_printf(r->sc, "%zu finding%s; compared: %s", r->fs.n - r->mark,
+                              r->fs.n - r->mark == 1 ? "" : "s", text);
     if (r->n == REPORT_MAX_CHECKS || !text) {
         r->fs.nomem = true;
         return;
@@ -113,10 +114,11 @@ void report_print_findings(report *r, FILE *f)
     for (size_t i = 0; i < r->fs.n; i++) {
         const finding *x = &r->fs.v[i];
         fprintf(f, "%sfinding %s%s %s%s%s: %s\n", colour ? colours[CHECK_REJECTED] : "", finding_name(x->id),
-                colour ? "\033[0m" : "", text_safe(r->sc, x->file), *x->where ? " " : "", text_safe(r->sc, x->where),
-                text_safe(r->sc, x->message));
+                colour ? "\033[0m" : "", text_safe(r->sc, x->file), *x->where ? " " : "",
+                text_safe(r->sc, x->where), text_safe(r->sc, x->message));
         if (*x->expected && *x->actual && !strstr(x->message, x->actual))
-            fprintf(f, "    expected %s\n    found    %s\n", text_safe(r->sc, x->expected), text_safe(r->sc, x->actual));
+            fprintf(f, "    expected %s\n    found    %s\n", text_safe(r->sc, x->expected),
+                    text_safe(r->sc, x->actual));
     }
 }
 
@@ -128,8 +130,8 @@ void report_print(report *r, FILE *f)
         wide = (int)strlen(r->v[i].name) > wide ? (int)strlen(r->v[i].name) : wide;
     for (size_t i = 0; i < r->n; i++) {
         const check *c = &r->v[i];
-        fprintf(f, "%-*s  %s%-19s%s  %s\n", wide, c->name, colour ? colours[c->status] : "", check_status_names[c->status],
-                colour ? "\033[0m" : "", text_safe(r->sc, c->text));
+        fprintf(f, "%-*s  %s%-19s%s  %s\n", wide, c->name, colour ? colours[c->status] : "",
+                check_status_names[c->status], colour ? "\033[0m" : "", text_safe(r->sc, c->text));
     }
     if (r->fs.n)
         fputc('\n', f);

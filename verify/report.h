@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 typedef enum { CHECK_PASSED, CHECK_REJECTED, CHECK_NUMERICAL, CHECK_NOT_CHECKABLE } check_status;
-extern const char *const check_status_names[]; /* "passed", "rejected", "numerical_rejection", "not_checkable" */
+extern const char
+    *const check_status_names[]; /* "passed", "rejected", "numerical_rejection", "not_checkable" */
 
 typedef struct {
     const char *name, *text;
@@ -30,12 +31,13 @@ typedef struct {
 report *report_new(scratch *sc);
 /* Begin a check; what is found until its end belongs to it. */
 void report_begin(report *r, const char *name, bool required);
-/* End it: rejected when something was found (numerical_rejection when all of that is run.numeric), else passed. The text says what was compared. */
+/* End it: rejected when something was found (numerical_rejection when all of that is run.numeric), else
+ * passed. The text says what was compared. */
 void report_end(report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* End it unanswered, unless something was found all the same. */
 void report_not_checkable(report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The worst over required checks (a rejection in a supplementary one counts too): passed, numerical, rejected, or
- * not_checkable when a required check is. A lost finding never gives passed. */
+/* The worst over required checks (a rejection in a supplementary one counts too): passed, numerical,
+ * rejected, or not_checkable when a required check is. A lost finding never gives passed. */
 check_status report_verdict(const report *r);
 bool report_required_unanswered(const report *r);
 

@@ -1,5 +1,6 @@
-/* plan_signature: SHA-256 of a canonical (RFC 8785) document of what the implementation is, computable on a CPU: ops, resolved
- * descriptors, source digests and options, launches, arena, order. No pointers, times, pids or paths of a machine. */
+/* plan_signature: SHA-256 of a canonical (RFC 8785) document of what the implementation is, computable on a
+ * CPU: ops, resolved descriptors, source digests and options, launches, arena, order. No pointers, times,
+ * pids or paths of a machine. */
 #ifndef VERIFY_SIGNATURE_H
 #define VERIFY_SIGNATURE_H
 

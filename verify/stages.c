@@ -3,8 +3,8 @@
 #include "artifacts/base/text.h"
 #include "verify/verify.h"
 
-static const char plan_path[] = "plan/plan.json", arena_path[] = "plan/arena.json", calls_path[] = "plan/resolved_calls.json",
-                  contract_path[] = "contract.json";
+static const char plan_path[] = "plan/plan.json", arena_path[] = "plan/arena.json",
+                  calls_path[] = "plan/resolved_calls.json", contract_path[] = "contract.json";
 
 void verify_plan(rp_err *e, report *r, const bundle *b)
 {
@@ -17,8 +17,10 @@ void verify_plan(rp_err *e, report *r, const bundle *b)
     }
     if (plan_check(e, &r->fs, b->plan, plan_path))
         return;
-    report_end(r, "%llu nodes, %llu buffers, %llu edges: references, order, lives, conflicting accesses ordered",
-               (unsigned long long)b->plan->n_nodes, (unsigned long long)b->plan->n_buffers, (unsigned long long)b->plan->n_edges);
+    report_end(r,
+               "%llu nodes, %llu buffers, %llu edges: references, order, lives, conflicting accesses ordered",
+               (unsigned long long)b->plan->n_nodes, (unsigned long long)b->plan->n_buffers,
+               (unsigned long long)b->plan->n_edges);
 }
 
 void verify_arena(rp_err *e, report *r, bundle *b)
@@ -34,11 +36,14 @@ void verify_arena(rp_err *e, report *r, bundle *b)
         return;
     if (b->plan->arena == ARENA_GIVEN) {
         arena_check_peak(&r->fs, b->recorded_arena, b->plan->n_nodes, arena_path);
-        report_end(r, "policy given: %llu recorded ranges cover what the nodes need; offsets are taken as given", (unsigned long long)b->recorded_arena->n);
+        report_end(r,
+                   "policy given: %llu recorded ranges cover what the nodes need; offsets are taken as given",
+                   (unsigned long long)b->recorded_arena->n);
     } else {
         arena_compare(&r->fs, b->rebuilt_arena, b->recorded_arena, arena_path);
-        report_end(r, "policy %s: %llu lifetimes and offsets rebuilt from the nodes, peak %s bytes", b->plan->arena_name,
-                   (unsigned long long)b->rebuilt_arena->n, text_count(r->sc, b->rebuilt_arena->slab_bytes));
+        report_end(r, "policy %s: %llu lifetimes and offsets rebuilt from the nodes, peak %s bytes",
+                   b->plan->arena_name, (unsigned long long)b->rebuilt_arena->n,
+                   text_count(r->sc, b->rebuilt_arena->slab_bytes));
     }
     arena_counts n;
     report_begin(r, "arena.ranges", true);
@@ -48,8 +53,9 @@ void verify_arena(rp_err *e, report *r, bundle *b)
     }
     if (arena_validate(e, &r->fs, &n, b->recorded_arena, b->plan, b->reach, arena_path))
         return;
-    report_end(r, "recorded ranges: bounds, alignment, overlap in %llu pairs, %llu reuses of bytes ordered by edges", (unsigned long long)n.pairs,
-               (unsigned long long)n.reused);
+    report_end(
+        r, "recorded ranges: bounds, alignment, overlap in %llu pairs, %llu reuses of bytes ordered by edges",
+        (unsigned long long)n.pairs, (unsigned long long)n.reused);
 }
 
 void verify_calls(rp_err *e, report *r, const bundle *b)
@@ -66,14 +72,16 @@ void verify_calls(rp_err *e, report *r, const bundle *b)
     }
     if (resolve_plan(e, &r->fs, &calls, &n, &ok, r->sc, b->plan, plan_path))
         return;
-    report_end(r, "policy %s: %llu calls resolved, %d rules each, every reach within its buffer", b->plan->resolver_name, (unsigned long long)n,
-               RULE_COUNT);
+    report_end(r, "policy %s: %llu calls resolved, %d rules each, every reach within its buffer",
+               b->plan->resolver_name, (unsigned long long)n, RULE_COUNT);
     report_begin(r, "resolve.captured", true);
     if (!ok || !b->have_recorded_calls) {
-        report_not_checkable(r, ok ? "resolved_calls.json could not be read" : "the plan's calls do not resolve");
+        report_not_checkable(r, ok ? "resolved_calls.json could not be read"
+                                   : "the plan's calls do not resolve");
         return;
     }
-    uint64_t fields = calls_compare(&r->fs, b->plan, calls, n, b->recorded_calls, b->n_recorded_calls, calls_path);
+    uint64_t fields =
+        calls_compare(&r->fs, b->plan, calls, n, b->recorded_calls, b->n_recorded_calls, calls_path);
     report_end(r, "resolved against captured descriptors, %llu fields", (unsigned long long)fields);
 }
 
@@ -90,13 +98,13 @@ static void contract_fixtures(report *r, const bundle *b)
     const contract *c = b->contract;
     for (size_t i = 0; i < c->n_fixtures; i++)
         if (c->fixtures[i].applies && !bundle_fixture_named(b, c->fixtures[i].name))
-            findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/fixtures", NULL, NULL, "expected a recipe for fixture %s, found none",
-                         c->fixtures[i].name);
+            findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/fixtures", NULL, NULL,
+                         "expected a recipe for fixture %s, found none", c->fixtures[i].name);
     for (uint64_t i = 0; i < b->n_fixtures; i++) {
         const contract_fixture *f = contract_fixture_of(c, b->fixtures[i].name);
         if (!f || !f->applies)
-            findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/fixtures", NULL, NULL, "expected fixture %s among those that apply",
-                         b->fixtures[i].name);
+            findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/fixtures", NULL, NULL,
+                         "expected fixture %s among those that apply", b->fixtures[i].name);
     }
 }
 
@@ -113,21 +121,27 @@ void verify_contract(rp_err *e, report *r, const bundle *b)
     uint64_t outputs = reference_n_outputs(b->reference), checks = applying(c) * outputs;
     for (size_t i = 0; i < outputs; i++)
         if (!contract_tolerance_of(c, reference_output(b->reference, i)->name))
-            findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/tolerances", NULL, NULL, "expected a tolerance for output %s, found none",
+            findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/tolerances", NULL, NULL,
+                         "expected a tolerance for output %s, found none",
                          reference_output(b->reference, i)->name);
     if (checks != c->checks_per_phase)
-        findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/checks_per_phase", NULL, NULL, "expected %llu (fixtures that apply times outputs), found %llu",
+        findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/checks_per_phase", NULL, NULL,
+                     "expected %llu (fixtures that apply times outputs), found %llu",
                      (unsigned long long)checks, (unsigned long long)c->checks_per_phase);
     for (uint64_t i = 0; b->calls_ok && i < b->n_calls; i++) {
         bool known = false;
         for (size_t k = 0; k < c->n_measured_k; k++)
             known |= c->measured_k[k] == b->calls[i].call.k;
         if (!known)
-            findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/accuracy/measured_k", NULL, NULL,
-                         "expected the inner extent %llu of node %llu among those the accuracy was measured at", (unsigned long long)b->calls[i].call.k,
-                         (unsigned long long)b->calls[i].node);
+            findings_add(
+                &r->fs, FIND_CONTRACT_INVALID, contract_path, "/accuracy/measured_k", NULL, NULL,
+                "expected the inner extent %llu of node %llu among those the accuracy was measured at",
+                (unsigned long long)b->calls[i].call.k, (unsigned long long)b->calls[i].node);
     }
     contract_fixtures(r, b);
-    report_end(r, "%llu fixtures x %llu outputs x %llu phases = %llu checks; tolerances, accuracy and determinism claims", (unsigned long long)applying(c),
-               (unsigned long long)outputs, (unsigned long long)c->phases, (unsigned long long)c->checks_total);
+    report_end(r,
+               "%llu fixtures x %llu outputs x %llu phases = %llu checks; tolerances, accuracy and "
+               "determinism claims",
+               (unsigned long long)applying(c), (unsigned long long)outputs, (unsigned long long)c->phases,
+               (unsigned long long)c->checks_total);
 }

@@ -1,8 +1,8 @@
 /* An error means that no answer could be given; a finding (finding.h) is an answered no.
  *
  * One struct, passed first, filled once: the first error wins, and callers only add context that is missing.
- * Its buffers are fixed, so that running out of memory can be reported. Content of a bundle that breaks a rule
- * sets RP_INVALID together with the finding id it becomes. */
+ * Its buffers are fixed, so that running out of memory can be reported. Content of a bundle that breaks a
+ * rule sets RP_INVALID together with the finding id it becomes. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
@@ -10,8 +10,8 @@
 
 typedef enum {
     RP_OK = 0,
-    RP_INVALID,     /* content breaks a rule; `id` says which */
-    RP_IO,          /* a file could not be read or written */
+    RP_INVALID, /* content breaks a rule; `id` says which */
+    RP_IO,      /* a file could not be read or written */
     RP_NOMEM,
     RP_USAGE,       /* wrong arguments */
     RP_UNAVAILABLE, /* no device, worker or compiler */
@@ -42,7 +42,8 @@ rp_code err_nomem(rp_err *e);
 rp_code err_file(rp_err *e, const char *file);
 /* "file: where: msg" as one line into out. */
 void err_text(const rp_err *e, char *out, size_t out_bytes);
-/* Turn RP_INVALID into its finding in `fs`, clear *e and return true; any other error is left alone: false. */
+/* Turn RP_INVALID into its finding in `fs`, clear *e and return true; any other error is left alone: false.
+ */
 bool err_to_finding(rp_err *e, findings *fs);
 
 #endif

@@ -36,7 +36,8 @@ rp_code file_read_fd(rp_err *e, span *out, scratch *sc, int fd, const char *path
     if (fstat(fd, &st))
         return err_errno(e, path, "stat");
     if (!S_ISREG(st.st_mode)) {
-        err_set(e, RP_IO, "expected a regular file, found %s", S_ISDIR(st.st_mode) ? "a folder" : "something else");
+        err_set(e, RP_IO, "expected a regular file, found %s",
+                S_ISDIR(st.st_mode) ? "a folder" : "something else");
         return err_file(e, path);
     }
     if ((uint64_t)st.st_size > max_bytes) {

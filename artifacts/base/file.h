@@ -20,7 +20,8 @@ RP_MUST rp_code file_write(rp_err *e, const char *path, span s);
 RP_MUST rp_code file_mkdirs(rp_err *e, const char *path);
 bool file_is_dir(const char *path);
 bool file_exists(const char *path);
-/* Paths of all regular files below `dir`, relative, sorted bytewise; anything but files and folders is RP_IO. */
+/* Paths of all regular files below `dir`, relative, sorted bytewise; anything but files and folders is RP_IO.
+ */
 RP_MUST rp_code file_tree(rp_err *e, const char *const **paths, size_t *n, scratch *sc, const char *dir);
 /* Remove a folder and all below it. */
 RP_MUST rp_code file_remove_tree(rp_err *e, const char *dir);

@@ -1,13 +1,13 @@
 /* Reading JSON strictly. cJSON sits behind json.c, after a scanner that enforces RFC 8259 and more.
  *
- *   text     one value, nothing after it but white space; UTF-8 without a byte order mark, no U+0000, no lone surrogate
- *   depth    at most LIMIT_JSON_DEPTH, JS_MAX_DEPTH by default (limits.h); text at most JS_MAX_BYTES
- *   keys     no duplicates; every key must be read, or js_done refuses it; one object `annotations` a file is free
- *   integer  an integer lexeme (no '.', no exponent, no "-0") of magnitude below 2^53
- *   digest   a string of 64 lower-case hexadecimal digits
+ *   text     one value, nothing after it but white space; UTF-8 without a byte order mark, no U+0000, no lone
+ * surrogate depth    at most LIMIT_JSON_DEPTH, JS_MAX_DEPTH by default (limits.h); text at most JS_MAX_BYTES
+ *   keys     no duplicates; every key must be read, or js_done refuses it; one object `annotations` a file is
+ * free integer  an integer lexeme (no '.', no exponent, no "-0") of magnitude below 2^53 digest   a string of
+ * 64 lower-case hexadecimal digits
  *
- * Every getter fills *out and returns RP_OK, or sets RP_INVALID with the file and the JSON pointer. Values and
- * strings are borrowed from the scratch given to js_parse. */
+ * Every getter fills *out and returns RP_OK, or sets RP_INVALID with the file and the JSON pointer. Values
+ * and strings are borrowed from the scratch given to js_parse. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
@@ -33,7 +33,8 @@ const char *js_file(const js_node *v);
 rp_code js_fail(rp_err *e, const js_node *v, finding_id id, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Members of an object. The plain getters require the key; js_find marks it read and gives NULL when absent. */
+/* Members of an object. The plain getters require the key; js_find marks it read and gives NULL when absent.
+ */
 js_node *js_find(js_node *obj, const char *key);
 RP_MUST rp_code js_get(rp_err *e, js_node **out, js_node *obj, const char *key);
 RP_MUST rp_code js_obj(rp_err *e, js_node **out, js_node *obj, const char *key);
@@ -64,7 +65,8 @@ RP_MUST rp_code js_as_str(rp_err *e, const char **out, const js_node *v);
 /* An array of exactly n unsigned integers. */
 RP_MUST rp_code js_u64s(rp_err *e, uint64_t *out, size_t n, js_node *obj, const char *key);
 
-/* A scalar as text ("true", "null", a number, a string's own characters); NULL for a container. Lent by the scratch. */
+/* A scalar as text ("true", "null", a number, a string's own characters); NULL for a container. Lent by the
+ * scratch. */
 const char *js_scalar_text(const js_node *v);
 
 /* Version of the library behind this file. */

@@ -30,7 +30,8 @@ extern const char *const lt_order_names[];    /* "col", "row" */
 extern const char *const lt_epilogue_names[]; /* "default", "relu", "bias", "relu_bias" */
 bool lt_epilogue_has_bias(lt_epilogue e);
 
-/* Elements from the first to one past the last that the matrix touches: ld*(major-1)+minor; false on overflow or a zero extent. */
+/* Elements from the first to one past the last that the matrix touches: ld*(major-1)+minor; false on overflow
+ * or a zero extent. */
 bool lt_reach(const lt_matrix *m, uint64_t *elements);
 
 #endif

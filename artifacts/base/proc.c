@@ -66,8 +66,8 @@ static void limit(int resource, uint64_t value)
     }
 }
 
-/* Put the handed descriptors at their numbers. Sources are first moved above every target, so that none is overwritten
- * before its turn. */
+/* Put the handed descriptors at their numbers. Sources are first moved above every target, so that none is
+ * overwritten before its turn. */
 static bool place_fds(const proc_spec *s, int err_fd, int status_fd)
 {
     int moved[MAX_CHILD_FD];
@@ -198,7 +198,8 @@ rp_code proc_run(rp_err *e, proc_end *out, scratch *sc, const proc_spec *s)
     }
     close(status_pipe[1]);
     status_pipe[1] = high;
-    signal(SIGCHLD, SIG_DFL); /* ignored, as a parent of ours may have left it, the child's end would go unseen */
+    signal(SIGCHLD,
+           SIG_DFL); /* ignored, as a parent of ours may have left it, the child's end would go unseen */
     pid_t parent = getpid(), pid = fork();
     if (pid < 0) {
         err_errno(e, s->path, "fork");
@@ -219,8 +220,8 @@ rp_code proc_run(rp_err *e, proc_end *out, scratch *sc, const proc_spec *s)
     attend(pid, err_pipe[0], s, out, keep, max_keep);
     out->err_text = keep;
     if (got == sizeof why) {
-        err_set(e, why == ENOENT || why == EACCES ? RP_UNAVAILABLE : RP_IO, "cannot start %s: %s", strrchr(s->path, '/') ? strrchr(s->path, '/') + 1 : s->path,
-                strerror(why));
+        err_set(e, why == ENOENT || why == EACCES ? RP_UNAVAILABLE : RP_IO, "cannot start %s: %s",
+                strrchr(s->path, '/') ? strrchr(s->path, '/') + 1 : s->path, strerror(why));
         err_file(e, s->path);
     } else if (remembered) {
         err_set(e, RP_INTERRUPTED, "interrupted by %s", strsignal(remembered));

@@ -18,9 +18,9 @@ typedef struct {
     const char *const *env;  /* NULL-terminated "K=V" */
     const proc_fd *fds;
     size_t n_fds;
-    int stdout_fd;           /* -1: /dev/null */
-    uint64_t deadline_ms;    /* the whole group is killed after it; 0: none */
-    uint64_t max_stderr;     /* bytes kept; the rest is drained and dropped */
+    int stdout_fd;        /* -1: /dev/null */
+    uint64_t deadline_ms; /* the whole group is killed after it; 0: none */
+    uint64_t max_stderr;  /* bytes kept; the rest is drained and dropped */
     uint64_t limit_memory_bytes, limit_cpu_s, limit_file_bytes; /* 0: as inherited */
 } proc_spec;
 
@@ -33,11 +33,12 @@ typedef struct {
     size_t err_bytes;
 } proc_end;
 
-/* Run to the end. Starting it failed: RP_UNAVAILABLE (no such program) or RP_IO. While waiting, SIGINT and SIGTERM
- * kill the group and give RP_INTERRUPTED (proc_interrupted() then names the signal). */
+/* Run to the end. Starting it failed: RP_UNAVAILABLE (no such program) or RP_IO. While waiting, SIGINT and
+ * SIGTERM kill the group and give RP_INTERRUPTED (proc_interrupted() then names the signal). */
 RP_MUST rp_code proc_run(rp_err *e, proc_end *out, scratch *sc, const proc_spec *spec);
 
-/* Remember SIGINT, SIGTERM and SIGHUP instead of dying at once; commands that keep partial evidence call it first. */
+/* Remember SIGINT, SIGTERM and SIGHUP instead of dying at once; commands that keep partial evidence call it
+ * first. */
 void proc_catch_signals(void);
 /* The signal remembered, or 0. */
 int proc_interrupted(void);

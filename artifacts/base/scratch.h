@@ -1,5 +1,5 @@
-/* A host region: objects are placed in it one by one and released all at once. (`arena` in this project always
- * means device storage.) Under AddressSanitizer each object is an allocation of its own. */
+/* A host region: objects are placed in it one by one and released all at once. (`arena` in this project
+ * always means device storage.) Under AddressSanitizer each object is an allocation of its own. */
 #ifndef BASE_SCRATCH_H
 #define BASE_SCRATCH_H
 
@@ -9,11 +9,13 @@
 
 typedef struct scratch scratch;
 
-/* `limit_bytes` caps the sum of all objects (0: no cap), so that tests can starve a reader. NULL when out of memory. */
+/* `limit_bytes` caps the sum of all objects (0: no cap), so that tests can starve a reader. NULL when out of
+ * memory. */
 scratch *scratch_new(size_t limit_bytes);
 void scratch_free(scratch *sc);
 
-/* Zeroed storage of n bytes aligned for any type; NULL when out of memory or over the cap. n = 0 gives a unique pointer. */
+/* Zeroed storage of n bytes aligned for any type; NULL when out of memory or over the cap. n = 0 gives a
+ * unique pointer. */
 void *scratch_alloc(scratch *sc, size_t n);
 /* The same for count objects of `size` bytes, the product checked. */
 void *scratch_array(scratch *sc, size_t count, size_t size);

@@ -85,7 +85,8 @@ const char *text_count(scratch *sc, uint64_t v)
 const char *text_us(scratch *sc, uint64_t ps)
 {
     uint64_t hundredths = ps / 10000 + (ps % 10000 >= 5000);
-    const char *s = scratch_printf(sc, "%llu.%02u us", (unsigned long long)(hundredths / 100), (unsigned)(hundredths % 100));
+    const char *s = scratch_printf(sc, "%llu.%02u us", (unsigned long long)(hundredths / 100),
+                                   (unsigned)(hundredths % 100));
     return s ? s : "";
 }
 

@@ -25,7 +25,8 @@ unsigned text_columns(FILE *f);
 
 /* A table: cells are added row by row, printed with aligned columns. Cells are escaped when printed. */
 typedef struct text_table text_table;
-/* `right` holds a character a column: 'r' aligns right, anything else left; its length is the number of columns. */
+/* `right` holds a character a column: 'r' aligns right, anything else left; its length is the number of
+ * columns. */
 text_table *text_table_new(scratch *sc, const char *right);
 void text_cell(text_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A rule below the header row is drawn after the first row. */

@@ -215,7 +215,8 @@ static rp_code run(rp_err *e, scratch *sc)
     if (lockdown(e, &landlocked, folders))
         return e->code;
     if (!landlocked && !rq.trusted)
-        return err_set(e, RP_UNAVAILABLE, "without Landlock only the sources of a pinned or signed bundle are compiled");
+        return err_set(e, RP_UNAVAILABLE,
+                       "without Landlock only the sources of a pinned or signed bundle are compiled");
     if (compile(e, &c, sc, &rq, text) || (rq.folder && headers_closure(e, &h, &n, sc, rq.folder, source)) ||
         file_write_fd(e, PTX_FD, "PTX", c.ptx))
         return e->code;

@@ -51,11 +51,11 @@ static rp_code check_params(rp_err *e, const phase *p, const step_launch *l)
                            s->entry, (unsigned long long)s->node, (unsigned long long)s->n_args,
                            (unsigned long long)i);
         if (bytes != size || offset != want)
-            return err_set(e, RP_WORKER,
-                           "cuKernelGetParamInfo of %.64s, node %llu: expected parameter %llu of %zu bytes at "
-                           "%zu, found %zu at %zu",
-                           s->entry, (unsigned long long)s->node, (unsigned long long)i, size, want, bytes,
-                           offset);
+            return err_set(
+                e, RP_WORKER,
+                "cuKernelGetParamInfo of %.64s, node %llu: expected parameter %llu of %zu bytes at "
+                "%zu, found %zu at %zu",
+                s->entry, (unsigned long long)s->node, (unsigned long long)i, size, want, bytes, offset);
         want += size;
     }
     if (p->drv.kernel_param_info((CUkernel)l->kernel, s->n_args, &offset, &bytes) == CUDA_SUCCESS)
@@ -93,7 +93,8 @@ static rp_code prepare_kernel(rp_err *e, const phase *p, step_launch *l, module 
         .stream = p->stream,
     };
     for (uint64_t i = 0; i < s->n_args; i++) {
-        l->pointers[i] = s->args[i] < 0 ? (void *)(uintptr_t)s->values[i].bits : memory_at(&p->mem, s->args[i]);
+        l->pointers[i] =
+            s->args[i] < 0 ? (void *)(uintptr_t)s->values[i].bits : memory_at(&p->mem, s->args[i]);
         l->args[i] = &l->pointers[i];
     }
     return RP_OK;

@@ -4,12 +4,13 @@
 
 #include "gpu/result.h"
 
-/* Hash what is loaded already (cuBLASLt alone is half a gigabyte) on a thread of its own while the device is being opened. */
+/* Hash what is loaded already (cuBLASLt alone is half a gigabyte) on a thread of its own while the device is
+ * being opened. */
 void libraries_hash_ahead(scratch *sc);
 /* Wait for it: nothing else runs while something is timed. */
 void libraries_hash_wait(void);
-/* All of them, sorted by soname, each file hashed, ahead or now. A path that cannot be read gives a library of 0
- * bytes with the digest of nothing. */
+/* All of them, sorted by soname, each file hashed, ahead or now. A path that cannot be read gives a library
+ * of 0 bytes with the digest of nothing. */
 RP_MUST rp_code libraries_list(rp_err *e, result *r, scratch *sc, const char *driver, const char *cupti);
 /* Path of the loaded library whose soname begins so, lent by sc; NULL when there is none. */
 const char *libraries_path(scratch *sc, const char *soname_prefix);

@@ -14,8 +14,9 @@ int main(int argc, char **argv)
             return modes[i].run();
     if (argc == 3 && !strcmp(argv[1], "--probe-calls"))
         return probe_calls_main(argv[2]);
-    fputs("usage: replay-gpu --phase | --probe | --compile | --probe-calls FILE\n"
-          "replay starts the first three (gpu/job.h has the protocol); docs/resolver-calls.md has the fourth\n",
-          stderr);
+    fputs(
+        "usage: replay-gpu --phase | --probe | --compile | --probe-calls FILE\n"
+        "replay starts the first three (gpu/job.h has the protocol); docs/resolver-calls.md has the fourth\n",
+        stderr);
     return EXIT_BAD_USAGE;
 }

@@ -11,7 +11,8 @@ int phase_main(void);
 int probe_main(void);
 /* Source on descriptor 4 to PTX on 6, by the request on 3, answered on 5; needs no device. */
 int compile_main(void);
-/* The library's answers to a file of calls, as CSV on stdout (docs/resolver-calls.md); 2 when the file is not one, 4 without a device. */
+/* The library's answers to a file of calls, as CSV on stdout (docs/resolver-calls.md); 2 when the file is not
+ * one, 4 without a device. */
 int probe_calls_main(const char *path);
 
 #endif

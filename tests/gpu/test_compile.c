@@ -33,8 +33,8 @@ static answer compile(scratch *sc, const char *program, span source, const char 
     js_node *root, *headers;
     size_t n_headers;
     answer a = {0};
-    cr_assert_eq(client_compile(&e, &text, &a.ptx, sc, program, false, "kernel.cu", source, opts, n), RP_OK, "%s",
-                 e.msg);
+    cr_assert_eq(client_compile(&e, &text, &a.ptx, sc, program, false, "kernel.cu", source, opts, n), RP_OK,
+                 "%s", e.msg);
     cr_assert_eq(js_parse(&e, &root, sc, "answer", text), RP_OK, "%s", e.msg);
     cr_assert_eq(js_bool(&e, &a.ok, root, "ok"), RP_OK);
     cr_assert_eq(js_str(&e, &a.log, root, "log"), RP_OK);

@@ -45,7 +45,8 @@ static void make(one *o, lt_spec s)
     o->operands[0].buffer = A;
     o->operands[1].buffer = B;
     if (s.form == LT_FORM_ACCUMULATE || s.form == LT_FORM_ACCUMULATE_BIAS)
-        o->operands[n++] = (plan_slot){.port = "c", .buffer = C, .layout = layout2(s.m, s.n, LAYOUT_LEFT_MAJOR)};
+        o->operands[n++] =
+            (plan_slot){.port = "c", .buffer = C, .layout = layout2(s.m, s.n, LAYOUT_LEFT_MAJOR)};
     if (s.form == LT_FORM_BIAS || s.form == LT_FORM_ACCUMULATE_BIAS)
         o->operands[n++].buffer = BIAS;
     o->node = (plan_node){.op = NODE_MATMUL,
