@@ -162,9 +162,10 @@ void lt_decide(lt_answer *out, const lt_query *q)
         if (at == YES && r->kind == LTR_OURS && !ours)
             ours = h;
     }
-    out->decides = library ? library : ours;
+    const lt_hit *by = library ? library : ours;
+    out->decider = by ? (size_t)(by - out->hits) : out->n_hits;
     out->status = library ? library->rule->status : 0;
-    out->verdict = out->decides ? LTV_REFUSE : notes ? LTV_OK_NOTE : LTV_OK;
+    out->verdict = by ? LTV_REFUSE : notes ? LTV_OK_NOTE : LTV_OK;
 }
 
 const lt_rule *lt_rule_find(const char *id)
@@ -204,6 +205,11 @@ static const char *filled(scratch *sc, const char *text, const lt_seen *s)
     buf[n] = 0;
     const char *copy = scratch_strdup(sc, buf);
     return copy ? copy : "";
+}
+
+const lt_hit *lt_deciding(const lt_answer *a)
+{
+    return a->decider < a->n_hits ? &a->hits[a->decider] : NULL;
 }
 
 const char *lt_hit_text(scratch *sc, const lt_hit *h)

@@ -58,14 +58,17 @@ typedef struct {
 
 typedef struct {
     lt_verdict verdict;
-    int status;            /* of the heuristic, by the rules: 0, 7 or 15 */
-    const lt_hit *decides; /* NULL unless refused; one of `hits` */
+    int status; /* of the heuristic, by the rules: 0, 7 or 15 */
     size_t n_hits;
+    size_t
+        decider; /* the hit that refuses; n_hits when none does. An index, so that an answer can be copied */
     lt_hit hits[LT_HITS_MAX]; /* in the order of the table; what does not fit is left out */
 } lt_answer;
 
 /* The query must be complete (lt_query_default). No memory is taken. */
 void lt_decide(lt_answer *out, const lt_query *q);
+/* The hit that refuses, one of the answer's; NULL when none does. */
+const lt_hit *lt_deciding(const lt_answer *a);
 const lt_rule *lt_rule_find(const char *id); /* or NULL */
 /* What the hit says, its numbers put in; and its remedy, NULL when there is none. Lent by sc. */
 const char *lt_hit_text(scratch *sc, const lt_hit *h);

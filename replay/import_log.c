@@ -205,7 +205,7 @@ static void call_json(jw *j, importer *m, const logged_call *c, const char *fold
     jw_u64(j, "other_algorithms", c->algorithms);
     jw_str(j, "elided", c->first.elided);
     jw_str(j, "verdict", lt_verdict_names[a.verdict]);
-    jw_str(j, "rule", a.decides ? a.decides->rule->id : NULL);
+    jw_str(j, "rule", lt_deciding(&a) ? lt_deciding(&a)->rule->id : NULL);
     jw_arr(j, "notes");
     for (size_t i = 0; i < a.n_hits; i++)
         jw_fmt(j, NULL, "%s: %s", a.hits[i].rule->id, lt_hit_text(m->sc, &a.hits[i]));

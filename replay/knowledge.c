@@ -97,8 +97,9 @@ void knowledge_decide(lt_answer *out, int *known, const knowledge *k, const lt_q
     if (*known < 0)
         return;
     /* What the library refuses is known now; our own rules and what is worth knowing stay. */
-    const lt_rule *by = out->decides && out->decides->rule->kind == LTR_LIBRARY ? out->decides->rule : NULL;
-    lt_seen seen = by ? out->decides->seen : (lt_seen){.found = (uint64_t)*known};
+    const lt_hit *ruled = lt_deciding(out), *recorded = NULL;
+    const lt_rule *by = ruled && ruled->rule->kind == LTR_LIBRARY ? ruled->rule : NULL;
+    lt_seen seen = by ? ruled->seen : (lt_seen){.found = (uint64_t)*known};
     for (size_t i = 0; i < out->n_hits; i++) {
         bool library = out->hits[i].rule->kind == LTR_LIBRARY;
         if (library && (*known == 0 || out->hits[i].rule != by))
@@ -114,16 +115,15 @@ void knowledge_decide(lt_answer *out, int *known, const knowledge *k, const lt_q
     }
     out->n_hits = n;
     out->status = *known;
-    out->decides = NULL;
     for (size_t i = 0; i < n; i++) {
         const lt_hit *h = &out->hits[i];
         notes |= h->rule->kind == LTR_NOTE;
-        if (h->rule->kind == LTR_LIBRARY && !out->decides)
-            out->decides = h;
+        if (h->rule->kind == LTR_LIBRARY && !recorded)
+            recorded = h;
         if (h->rule->kind == LTR_OURS && !ours)
             ours = h;
     }
-    if (!out->decides)
-        out->decides = ours;
-    out->verdict = out->decides ? LTV_REFUSE : notes ? LTV_OK_NOTE : LTV_OK;
+    const lt_hit *decides = recorded ? recorded : ours;
+    out->decider = decides ? (size_t)(decides - out->hits) : n;
+    out->verdict = decides ? LTV_REFUSE : notes ? LTV_OK_NOTE : LTV_OK;
 }

@@ -34,7 +34,7 @@ rp_code lt_agreement_of(rp_err *e, lt_agreement *out, scratch *sc, lt_csv *csv, 
         if (row.status < 0)
             continue;
         knowledge_decide(&a, &known, k, &row.q);
-        const lt_rule *by = a.status && a.decides ? a.decides->rule : NULL;
+        const lt_rule *by = a.status && lt_deciding(&a) ? lt_deciding(&a)->rule : NULL;
         bool table = by >= lt_rules && by < lt_rules + lt_rules_count;
         size_t rule = table ? (size_t)(by - lt_rules) : lt_rules_count;
         bool agree = a.status == row.status;
@@ -99,7 +99,7 @@ typedef struct {
 static void tell(void *ctx, const lt_csv_row *row, const lt_answer *a)
 {
     telling *t = ctx;
-    const char *why = a->status && a->decides ? a->decides->rule->id : "";
+    const char *why = a->status && lt_deciding(a) ? lt_deciding(a)->rule->id : "";
     const char *note = "";
     for (size_t i = 0; i < a->n_hits && !*note; i++)
         if (a->hits[i].rule->kind == LTR_NOTE && strcmp(a->hits[i].rule->id, "note.odd_pitch") &&

@@ -86,19 +86,19 @@ void lt_answer_print(const lt_query *q, const lt_answer *a, int known, scratch *
                 "and beta\n",
                 text_count(sc, q->bias_len == UINT64_MAX ? q->m : q->bias_len),
                 lt_type_name(q->bias_type != DT_COUNT ? q->bias_type : lt_bias_default(q)));
-    if (a->decides && a->status)
+    if (lt_deciding(a) && a->status)
         fprintf(f, "\nverdict: %s by %s; the library answers status %d (%s)\n", lt_verdict_names[a->verdict],
-                a->decides->rule->id, a->status, a->status == 7 ? "INVALID_VALUE" : "NOT_SUPPORTED");
-    else if (a->decides)
+                lt_deciding(a)->rule->id, a->status, a->status == 7 ? "INVALID_VALUE" : "NOT_SUPPORTED");
+    else if (lt_deciding(a))
         fprintf(f, "\nverdict: %s by %s; the library's heuristic does not see it\n",
-                lt_verdict_names[a->verdict], a->decides->rule->id);
+                lt_verdict_names[a->verdict], lt_deciding(a)->rule->id);
     else
         fprintf(f, "\nverdict: %s\n", lt_verdict_names[a->verdict]);
     if (known >= 0)
         fprintf(f, "  the library was asked this at this place: status %d\n", known);
     for (size_t i = 0; i < a->n_hits; i++)
         hit_print(&a->hits[i], sc,
-                  &a->hits[i] == a->decides                                  ? "rule"
+                  &a->hits[i] == lt_deciding(a)                              ? "rule"
                   : a->hits[i].rule->kind == LTR_NOTE || a->hits[i].may_hold ? "note"
                                                                              : "also",
                   f);
@@ -144,7 +144,7 @@ static void answer_json(jw *j, scratch *sc, const lt_query *q, const lt_answer *
     jw_i64(j, "status", a->status);
     if (known >= 0)
         jw_i64(j, "recorded_status", known);
-    jw_str(j, "rule", a->decides ? a->decides->rule->id : NULL);
+    jw_str(j, "rule", lt_deciding(a) ? lt_deciding(a)->rule->id : NULL);
     jw_arr(j, "rules");
     for (size_t i = 0; i < a->n_hits; i++) {
         const lt_hit *h = &a->hits[i];

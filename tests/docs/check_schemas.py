@@ -118,6 +118,14 @@ def check_documents(folder):
 
 
 def check_evidence(folder):
+    """A run's folder; one of several runs holds campaign.json or pair.json and their folders."""
+    several = [f for f in ("campaign.json", "pair.json") if os.path.exists(os.path.join(folder, f))]
+    if several:
+        if "pair.json" in several:
+            check_file("pair", os.path.join(folder, "pair.json"))
+        for below in sorted(glob.glob(folder + "/*/")):
+            check_evidence(below.rstrip("/"))
+        return
     if not os.path.exists(folder + "/evidence.json"):
         fault("%s: no evidence of a run" % folder)
         return

@@ -11,7 +11,7 @@ static void decide(scratch *sc, const lt_query *q)
 {
     lt_answer a;
     lt_decide(&a, q);
-    if ((a.verdict == LTV_REFUSE) != (a.decides != NULL))
+    if ((a.verdict == LTV_REFUSE) != (lt_deciding(&a) != NULL))
         abort();
     for (size_t i = 0; i < a.n_hits; i++) {
         (void)lt_hit_text(sc, &a.hits[i]);

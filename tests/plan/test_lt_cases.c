@@ -187,11 +187,11 @@ Test(lt_cases, stated_answers)
         cr_assert_eq(lt_query_text(&e, &q, text), RP_OK, "%s: %s: %s", id, text, e.msg);
         lt_decide(&a, &q);
         cr_expect_eq(a.verdict == LTV_REFUSE, refuse, "%s: %s: %s", id, text,
-                     a.decides ? a.decides->rule->id : "no rule");
+                     lt_deciding(&a) ? lt_deciding(&a)->rule->id : "no rule");
         for (size_t k = 0; k < sizeof about / sizeof *about; k++)
             if (!strcmp(about[k].id, id))
                 cr_expect(has(&a, about[k].rule), "%s: expected %s, decided by %s", id, about[k].rule,
-                          a.decides ? a.decides->rule->id : "no rule");
+                          lt_deciding(&a) ? lt_deciding(&a)->rule->id : "no rule");
         for (size_t k = 0; k < sizeof noted / sizeof *noted; k++)
             if (!strcmp(noted[k].id, id))
                 cr_expect(has(&a, noted[k].rule) && a.verdict == LTV_OK_NOTE, "%s: expected the note %s", id,
@@ -229,7 +229,7 @@ Test(lt_cases, statuses_of_the_library)
         cr_assert_eq(lt_query_text(&e, &q, call_text(sc, c, true)), RP_OK, "%s", e.msg);
         lt_decide(&a, &q);
         cr_expect_str_eq(scratch_printf(sc, "%d", a.status), want, "%s: %s", text_of(c, "id"),
-                         a.decides ? a.decides->rule->id : "no rule");
+                         lt_deciding(&a) ? lt_deciding(&a)->rule->id : "no rule");
         asked++;
     }
     cr_expect_geq(asked, 35);

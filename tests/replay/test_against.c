@@ -79,7 +79,7 @@ Test(against, knowledge)
     knowledge_decide(&a, &known, k, &q);
     cr_expect_eq(known, 15);
     cr_expect_eq(a.verdict, LTV_REFUSE);
-    cr_expect_str_eq(a.decides->rule->id, "probe.recorded");
+    cr_expect_str_eq(lt_deciding(&a)->rule->id, "probe.recorded");
     q.sm = 90;
     knowledge_decide(&a, &known, k, &q);
     cr_expect_eq(known, -1);
@@ -97,10 +97,10 @@ Test(against, knowledge)
             "m=128 n=64 k=32 a=f32 c=row d=row epilogue=bias bias=len=100 workspace=0 sm=80 lib=12.4"),
         RP_OK);
     lt_decide(&a, &q);
-    cr_expect_str_eq(a.decides->rule->id, "bias.row_d");
+    cr_expect_str_eq(lt_deciding(&a)->rule->id, "bias.row_d");
     knowledge_decide(&a, &known, k, &q);
     cr_expect_eq(known, 0);
-    cr_expect_str_eq(a.decides->rule->id, "bias.length");
+    cr_expect_str_eq(lt_deciding(&a)->rule->id, "bias.length");
     t_remove(dir);
     scratch_free(sc);
 }
