@@ -4,11 +4,14 @@
 #   tests/evidence.sh BUILD
 set -u
 build=$1 passed=0 failed=0
-for dir in artifacts/evidence/*/; do
+# Under sanitizers the small one alone: the same code over fewer bytes.
+dirs=(artifacts/evidence/*/)
+[ -z "${REPLAY_SANITIZED-}" ] || dirs=(artifacts/evidence/weight_view.small/)
+for dir in "${dirs[@]}"; do
     dir=${dir%/}
-    root=$(awk -v name="$(basename "$dir")" '$1 == name { print "--root sha256:" $2 }' tests/data/roots.txt)
-    # shellcheck disable=SC2086 # two words or none
-    "$build/replay" audit "$dir" $root >/dev/null
+    root=$(awk -v name="$(basename "$dir")" '$1 == name { print "sha256:" $2 }' tests/data/roots.txt)
+    audit=("$build/replay" audit "$dir" ${root:+--root "$root"})
+    "${audit[@]}" >/dev/null
     code=$?
     # A rejection that was really seen is evidence too: the folder says which exit its audit has.
     want=$(cat "$dir.exit" 2>/dev/null || echo 0)
@@ -17,7 +20,7 @@ for dir in artifacts/evidence/*/; do
     else
         failed=$((failed + 1))
         echo "$dir: audit exits with $code, expected $want"
-        "$build/replay" audit "$dir" $root | grep finding
+        "${audit[@]}" | grep finding
     fi
 done
 echo "$passed passed, $failed failed"
