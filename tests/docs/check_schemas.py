@@ -121,8 +121,8 @@ def check_evidence(folder):
     """A run's folder; one of several runs holds campaign.json or pair.json and their folders."""
     several = [f for f in ("campaign.json", "pair.json") if os.path.exists(os.path.join(folder, f))]
     if several:
-        if "pair.json" in several:
-            check_file("pair", os.path.join(folder, "pair.json"))
+        for name in several:
+            check_file(name[: -len(".json")], os.path.join(folder, name))
         for below in sorted(glob.glob(folder + "/*/")):
             check_evidence(below.rstrip("/"))
         return
