@@ -1,4 +1,5 @@
 #include "gpu/result.h"
+#include "artifacts/base/file.h"
 #include "artifacts/base/json.h"
 
 const char *const result_node_names[] = {"kernel", "memcpy", "other", NULL};
@@ -559,6 +560,18 @@ static rp_code read_root(reader *rd, const char *file, span json)
         read_emulated(rd, root))
         return e->code;
     return js_done(e, root);
+}
+
+rp_code result_send(rp_err *e, const result *r, int fd)
+{
+    span text;
+    jw *j = jw_new(JW_PRETTY);
+    result_write(j, r);
+    rp_code rc = jw_finish(e, &text, j);
+    if (!rc)
+        rc = file_write_fd(e, fd, "result.json", text);
+    jw_free(j);
+    return rc;
 }
 
 rp_code result_read(rp_err *e, result **out, scratch *sc, const char *file, span json)

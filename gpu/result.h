@@ -130,6 +130,8 @@ extern const char result_emulator[];
 bool result_emulated(const result *r);
 
 void result_write(jw *j, const result *r);
+/* The result as pretty JSON onto descriptor fd: how a worker answers. */
+RP_MUST rp_code result_send(rp_err *e, const result *r, int fd);
 /* Strict, like every reader; a result that breaks its format is RP_INVALID (evidence.invalid). */
 RP_MUST rp_code result_read(rp_err *e, result **out, scratch *sc, const char *file, span text);
 

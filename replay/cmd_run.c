@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PHASE_DEADLINE_MS = 120000, EMULATED_DEADLINE_MS = 900000 };
+enum { PHASE_DEADLINE_MS = 120000 };
 static const uint64_t max_output_bytes = 16ULL << 30;
 
 void run_say(const run *x, const char *fmt, ...)
@@ -254,7 +254,7 @@ rp_code run_phase(rp_err *e, run *x, uint64_t index)
     if (lower_job(e, &job_text, x->sc, x->l, phase_kind(index)) || put_in(e, x, dir, "job.json", job_text))
         return e->code;
     if (client_run(e, &c, x->sc, x->worker, job_text, x->data_fd,
-                   x->emulated ? EMULATED_DEADLINE_MS : PHASE_DEADLINE_MS) ||
+                   x->emulated ? RUN_EMULATED_DEADLINE_MS : PHASE_DEADLINE_MS) ||
         put_result(e, x, dir, &c)) {
         if (e->code == RP_WORKER || e->code == RP_UNAVAILABLE)
             (void)keep_failure(e, x, p, dir, &c);

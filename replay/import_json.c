@@ -135,3 +135,25 @@ void import_not_observed(jw *j, const char *what, const char *reason)
     jw_str(j, "reason", reason);
     jw_end(j);
 }
+
+void import_account(jw *j, const import_writer *w, const char *device)
+{
+    jw_obj(j, "device");
+    jw_str(j, "name", device);
+    jw_end(j);
+    import_empty(j, "driver", false);
+    import_empty(j, "libraries", true);
+    import_empty(j, "memcpy", true);
+    import_empty(j, "timings", true);
+    jw_obj(j, "published");
+    import_empty(j, "figures", true);
+    jw_end(j);
+    jw_arr(j, "files");
+    for (size_t i = 0; i < w->n; i++) {
+        jw_obj(j, NULL);
+        jw_str(j, "path", w->paths[i]);
+        jw_digest(j, "sha256", w->digests[i]);
+        jw_end(j);
+    }
+    jw_end(j);
+}

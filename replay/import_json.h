@@ -34,6 +34,9 @@ void import_range(jw *j, const char *name, bool steps, uint64_t first, uint64_t 
 void import_tensor(jw *j, const char *name, dtype type, uint64_t first, uint64_t second, bool values);
 void import_node(jw *j, const char *id, const char *op, const char *a, const char *b);
 void import_empty(jw *j, const char *key, bool array);
+/* What an import can say of a run it did not see: no device, no times, and the digests of the files written
+ * so far. */
+void import_account(jw *j, const import_writer *w, const char *device);
 void import_not_observed(jw *j, const char *what, const char *reason);
 
 #endif

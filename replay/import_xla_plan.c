@@ -533,24 +533,7 @@ static rp_code put_capture(rp_err *e, import_writer *w, const builder *b)
     jw_obj(j, "original");
     jw_str(j, "module", b->m->name);
     jw_end(j);
-    jw_obj(j, "device");
-    jw_str(j, "name", "not in what was read of the dump");
-    jw_end(j);
-    import_empty(j, "driver", false);
-    import_empty(j, "libraries", true);
-    import_empty(j, "memcpy", true);
-    import_empty(j, "timings", true);
-    jw_obj(j, "published");
-    import_empty(j, "figures", true);
-    jw_end(j);
-    jw_arr(j, "files");
-    for (size_t i = 0; i < w->n; i++) {
-        jw_obj(j, NULL);
-        jw_str(j, "path", w->paths[i]);
-        jw_digest(j, "sha256", w->digests[i]);
-        jw_end(j);
-    }
-    jw_end(j);
+    import_account(j, w, "not in what was read of the dump");
     jw_obj(j, "arena");
     jw_u64(j, "slab_bytes", b->slab + 256);
     ranges(j, b, false);

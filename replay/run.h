@@ -8,6 +8,9 @@
 #include "replay/evidence.h"
 #include <stdio.h>
 
+/* Of one phase on the emulator, which is slower than a device. */
+enum { RUN_EMULATED_DEADLINE_MS = 900000 };
+
 typedef struct {
     const char *path, *root, *out, *device;
     const char *pair[2]; /* NULL: no pair */

@@ -6,7 +6,6 @@
 #include "replay/run.h"
 #include <unistd.h>
 
-enum { EMULATOR_DEADLINE_MS = 600000 };
 static const uint64_t max_packed = 64ULL << 30;
 
 bool run_wants_emulator(const run *x, bool no_gpu)
@@ -136,7 +135,7 @@ rp_code run_compare_emulator(rp_err *e, run *x)
         return err_nomem(e);
     run_say(x, "%s runs the same job\n", result_emulator);
     if (client_probe(e, &found, x->sc, emu) || lower_job(e, &job_text, x->sc, x->l, JOB_VALIDATE) ||
-        client_run(e, &c, x->sc, emu, job_text, x->data_fd, EMULATOR_DEADLINE_MS) ||
+        client_run(e, &c, x->sc, emu, job_text, x->data_fd, RUN_EMULATED_DEADLINE_MS) ||
         evidence_put(e, &x->ev, "emulated/result.json", c.result_text))
         return e->code;
     if (!c.result->ok && !c.result->n_findings)

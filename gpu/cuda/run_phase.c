@@ -61,18 +61,6 @@ static rp_code open_fixtures(rp_err *e, phase *p)
     return RP_OK;
 }
 
-static rp_code write_answer(rp_err *e, const result *r)
-{
-    span text;
-    jw *j = jw_new(JW_PRETTY);
-    result_write(j, r);
-    rp_code rc = jw_finish(e, &text, j);
-    if (!rc)
-        rc = file_write_fd(e, JOB_RESULT_FD, "result.json", text);
-    jw_free(j);
-    return rc;
-}
-
 static rp_code answer(rp_err *e, scratch *sc)
 {
     span text, cubins = span_of("", 0);
@@ -110,7 +98,7 @@ static rp_code answer(rp_err *e, scratch *sc)
         file_write_fd(e, JOB_OUTPUT_FD, "the outputs", span_of(p.outputs, jb->output_bytes)) ||
         file_write_fd(e, JOB_OUTPUT_FD, "the outputs", cubins))
         return e->code;
-    return write_answer(e, &r);
+    return result_send(e, &r, JOB_RESULT_FD);
 }
 
 int phase_main(void)

@@ -118,18 +118,6 @@ static rp_code run_all(rp_err *e, emu_phase *p)
     return RP_OK;
 }
 
-static rp_code write_answer(rp_err *e, const result *r)
-{
-    span text;
-    jw *j = jw_new(JW_PRETTY);
-    result_write(j, r);
-    rp_code rc = jw_finish(e, &text, j);
-    if (!rc)
-        rc = file_write_fd(e, JOB_RESULT_FD, "result.json", text);
-    jw_free(j);
-    return rc;
-}
-
 static rp_code answer(rp_err *e, scratch *sc)
 {
     span text;
@@ -155,7 +143,7 @@ static rp_code answer(rp_err *e, scratch *sc)
         r.unavailable = true;
         r.error = jb->phase == JOB_TIMING ? "unavailable on the emulator: its time says nothing of a device"
                                           : "unavailable on the emulator: no device code is made";
-        return write_answer(e, &r);
+        return result_send(e, &r, JOB_RESULT_FD);
     }
     rp_code rc = run_all(&failed, &p);
     if (rc == RP_NOMEM || rc == RP_BUG || rc == RP_IO) {
@@ -170,12 +158,12 @@ static rp_code answer(rp_err *e, scratch *sc)
         err_text(&failed, line, 1200);
         r.error = line;
         r.n_graph = r.n_fixtures = 0;
-        return write_answer(e, &r);
+        return result_send(e, &r, JOB_RESULT_FD);
     }
     r.outputs_sha256 = digest_of(span_of(p.outputs, (size_t)jb->output_bytes));
     if (file_write_fd(e, JOB_OUTPUT_FD, "the outputs", span_of(p.outputs, (size_t)jb->output_bytes)))
         return e->code;
-    return write_answer(e, &r);
+    return result_send(e, &r, JOB_RESULT_FD);
 }
 
 int emu_phase_main(void)
