@@ -57,7 +57,7 @@ static rp_code request_buffer(rp_err *e, arena_layout *l, const plan *p, uint64_
                                  .bytes = b->bytes});
 }
 
-rp_code arena_requests(rp_err *e, arena_layout *out, scratch *sc, const plan *p, uint64_t workspace_bytes)
+rp_code arena_requests(rp_err *e, arena_layout *out, scratch *sc, const plan *p)
 {
     arena_layout l = {.ranges = scratch_array(sc, 1 + p->n_buffers + p->n_nodes, sizeof *l.ranges)};
     if (!l.ranges)
@@ -75,14 +75,14 @@ rp_code arena_requests(rp_err *e, arena_layout *out, scratch *sc, const plan *p,
                 return e->code;
         if (n->has_destination && request_buffer(e, &l, p, n->destination.buffer))
             return e->code;
-        if (n->op == NODE_MATMUL &&
+        if (n->op == NODE_MATMUL && n->workspace_bytes &&
             request(e, &l,
                     (arena_range){.kind = RANGE_WORKSPACE,
                                   .name = scratch_printf(sc, "workspace@%llu", (unsigned long long)i),
                                   .node = i,
                                   .first_step = i,
                                   .end_step = i + 1,
-                                  .bytes = workspace_bytes}))
+                                  .bytes = n->workspace_bytes}))
             return e->code;
     }
     *out = l;

@@ -31,9 +31,8 @@ typedef struct {
     uint64_t slab_bytes, peak_live_bytes;
 } arena_layout;
 
-/* Requests with their lifetimes; offsets are 0. workspace_bytes: of each matmul. */
-RP_MUST rp_code arena_requests(rp_err *e, arena_layout *out, scratch *sc, const plan *p,
-                               uint64_t workspace_bytes);
+/* Requests with their lifetimes; offsets are 0. A matmul without a workspace asks for none. */
+RP_MUST rp_code arena_requests(rp_err *e, arena_layout *out, scratch *sc, const plan *p);
 /* Place the requests by policy luminal-slab/2. */
 RP_MUST rp_code arena_pack(rp_err *e, arena_layout *l, scratch *sc);
 /* plan/arena.json, format "replay-arena/0": {format, slab_bytes, peak_live_bytes, ranges: [{name, first_step,

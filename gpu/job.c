@@ -411,7 +411,7 @@ static rp_code read_matmul(reader *r, job_step *s, js_node *o)
     if (lt_epilogue_has_bias(c->epilogue) != (s->bias >= 0))
         return js_fail(r->e, o, FIND_JSON_VALUE, "expected a bias buffer exactly where the epilogue has one");
     if (s->bias >= 0) {
-        lt_matrix column = {.type = c->d.type, .order = LT_COL, .rows = c->m, .cols = 1, .ld = c->m};
+        lt_matrix column = {.type = c->d.type, .order = LTO_COL, .rows = c->m, .cols = 1, .ld = c->m};
         if (check_matrix(r, v, "the bias", &column, c->m, 1, s->bias))
             return r->e->code;
     }

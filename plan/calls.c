@@ -1,50 +1,19 @@
 #include "plan/calls.h"
 #include <stdio.h>
 
-static const char *const compute_names[] = {"32f", NULL};
-static const char *const scale_names[] = {"f32", NULL};
-
-rp_code lt_matrix_read(rp_err *e, lt_matrix *out, js_node *o)
-{
-    int type, order;
-    if (js_enum(e, &type, o, "type", dtype_names) || js_u64(e, &out->rows, o, "rows") ||
-        js_u64(e, &out->cols, o, "cols") || js_u64(e, &out->ld, o, "ld") ||
-        js_enum(e, &order, o, "order", lt_order_names))
-        return e->code;
-    out->type = (dtype)type;
-    out->order = (lt_order)order;
-    return RP_OK;
-}
-
-static rp_code read_matrix(rp_err *e, lt_matrix *out, js_node *o, const char *key)
-{
-    js_node *m;
-    return js_obj(e, &m, o, key) ? e->code : lt_matrix_read(e, out, m);
-}
-
-rp_code lt_call_read(rp_err *e, lt_call *out, js_node *o)
-{
-    int compute, scale, epilogue;
-    if (read_matrix(e, &out->a, o, "a") || read_matrix(e, &out->b, o, "b") ||
-        read_matrix(e, &out->c, o, "c") || read_matrix(e, &out->d, o, "d") ||
-        js_bool(e, &out->trans_a, o, "trans_a") || js_bool(e, &out->trans_b, o, "trans_b") ||
-        js_enum(e, &compute, o, "compute", compute_names) || js_enum(e, &scale, o, "scale", scale_names) ||
-        js_enum(e, &epilogue, o, "epilogue", lt_epilogue_names) ||
-        js_u64(e, &out->workspace_bytes, o, "workspace_bytes"))
-        return e->code;
-    out->epilogue = (lt_epilogue)epilogue;
-    out->m = out->d.rows;
-    out->n = out->d.cols;
-    out->k = out->trans_a ? out->a.rows : out->a.cols;
-    return RP_OK;
-}
-
 static rp_code read_operand(rp_err *e, recorded_call *c, int which, js_node *o)
 {
     js_node *m;
     if (js_obj(e, &m, o, lt_operand_names[which]) || js_str(e, &c->buffer[which], m, "buffer"))
         return e->code;
     return js_done(e, m);
+}
+
+/* A buffer's id where the member is there and not null. */
+static rp_code read_buffer(rp_err *e, recorded_call *c, int which, js_node *o)
+{
+    js_node *v = js_find(o, lt_operand_names[which]);
+    return v && js_kind(v) != JS_NULL ? js_as_str(e, &c->buffer[which], v) : RP_OK;
 }
 
 static rp_code read_call(rp_err *e, recorded_call *c, js_node *o)
@@ -56,9 +25,8 @@ static rp_code read_call(rp_err *e, recorded_call *c, js_node *o)
     for (int i = LT_A; i <= LT_D; i++)
         if (read_operand(e, c, i, o))
             return e->code;
-    if (js_get(e, &bias, o, "bias") ||
-        (js_kind(bias) != JS_NULL && js_as_str(e, &c->buffer[LT_BIAS], bias)) ||
-        js_u64(e, &alpha, o, "alpha") || js_u64(e, &beta, o, "beta"))
+    if (js_get(e, &bias, o, "bias") || read_buffer(e, c, LT_BIAS, o) || read_buffer(e, c, LT_SCALE_A, o) ||
+        read_buffer(e, c, LT_SCALE_B, o) || js_u64(e, &alpha, o, "alpha") || js_u64(e, &beta, o, "beta"))
         return e->code;
     if (alpha != 1)
         return js_fail(e, js_find(o, "alpha"), FIND_JSON_VALUE, "expected 1, found %llu",
@@ -90,16 +58,9 @@ rp_code calls_read(rp_err *e, recorded_call **out, uint64_t *n, scratch *sc, con
     return RP_OK;
 }
 
-static void write_matrix(jw *j, const char *key, const char *buffer, const lt_matrix *m)
+static const char *id_of(const plan *p, const resolved_call *c, int which)
 {
-    jw_obj(j, key);
-    jw_str(j, "buffer", buffer);
-    jw_u64(j, "cols", m->cols);
-    jw_u64(j, "ld", m->ld);
-    jw_str(j, "order", lt_order_names[m->order]);
-    jw_u64(j, "rows", m->rows);
-    jw_str(j, "type", dtype_names[m->type]);
-    jw_end(j);
+    return c->has[which] ? p->buffers[c->buffer[which]].id : NULL;
 }
 
 void calls_write(jw *j, const plan *p, const resolved_call *c, uint64_t n)
@@ -108,17 +69,21 @@ void calls_write(jw *j, const plan *p, const resolved_call *c, uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         const lt_call *k = &c[i].call;
         jw_obj(j, NULL);
-        write_matrix(j, "a", p->buffers[c[i].buffer[LT_A]].id, &k->a);
+        lt_matrix_write(j, "a", id_of(p, &c[i], LT_A), &k->a);
         jw_u64(j, "alpha", 1);
-        write_matrix(j, "b", p->buffers[c[i].buffer[LT_B]].id, &k->b);
+        lt_matrix_write(j, "b", id_of(p, &c[i], LT_B), &k->b);
         jw_u64(j, "beta", k->beta_one);
-        jw_str(j, "bias", c[i].has_bias ? p->buffers[c[i].buffer[LT_BIAS]].id : NULL);
-        write_matrix(j, "c", p->buffers[c[i].buffer[LT_C]].id, &k->c);
-        jw_str(j, "compute", compute_names[0]);
-        write_matrix(j, "d", p->buffers[c[i].buffer[LT_D]].id, &k->d);
+        jw_str(j, "bias", id_of(p, &c[i], LT_BIAS));
+        lt_bias_type_write(j, k);
+        lt_matrix_write(j, "c", id_of(p, &c[i], LT_C), &k->c);
+        jw_str(j, "compute", lt_compute_names[k->compute]);
+        lt_matrix_write(j, "d", id_of(p, &c[i], LT_D), &k->d);
         jw_str(j, "epilogue", lt_epilogue_names[k->epilogue]);
         jw_u64(j, "node", c[i].node);
-        jw_str(j, "scale", scale_names[0]);
+        jw_str(j, "scale", dtype_names[k->scale]);
+        for (int o = LT_SCALE_A; o <= LT_SCALE_B; o++)
+            if (c[i].has[o])
+                jw_str(j, lt_operand_names[o], id_of(p, &c[i], o));
         jw_bool(j, "trans_a", k->trans_a);
         jw_bool(j, "trans_b", k->trans_b);
         jw_u64(j, "workspace_bytes", k->workspace_bytes);
@@ -150,6 +115,8 @@ static void number_field(comparison *c, const char *name, uint64_t expected, uin
     text_field(c, name, e, a);
 }
 
+static const char *const truth[] = {"false", "true"};
+
 static void matrix_fields(comparison *c, const char *which, const lt_matrix *e, const lt_matrix *a)
 {
     char name[16];
@@ -163,11 +130,20 @@ static void matrix_fields(comparison *c, const char *which, const lt_matrix *e, 
     number_field(c, name, e->ld, a->ld);
     snprintf(name, sizeof name, "%s/order", which);
     text_field(c, name, lt_order_names[e->order], lt_order_names[a->order]);
+    if (e->batch || a->batch) {
+        snprintf(name, sizeof name, "%s/batch", which);
+        number_field(c, name, e->batch, a->batch);
+        snprintf(name, sizeof name, "%s/stride", which);
+        number_field(c, name, e->stride, a->stride);
+    }
+    if (e->scaled || a->scaled) {
+        snprintf(name, sizeof name, "%s/scaled", which);
+        text_field(c, name, truth[e->scaled], truth[a->scaled]);
+    }
 }
 
 uint64_t lt_call_compare(const lt_call *e, const lt_call *a, lt_differs say, void *ctx)
 {
-    static const char *const truth[] = {"false", "true"};
     comparison c = {.say = say, .ctx = ctx};
     matrix_fields(&c, "a", &e->a, &a->a);
     matrix_fields(&c, "b", &e->b, &a->b);
@@ -175,7 +151,11 @@ uint64_t lt_call_compare(const lt_call *e, const lt_call *a, lt_differs say, voi
     matrix_fields(&c, "d", &e->d, &a->d);
     text_field(&c, "trans_a", truth[e->trans_a], truth[a->trans_a]);
     text_field(&c, "trans_b", truth[e->trans_b], truth[a->trans_b]);
+    text_field(&c, "compute", lt_compute_names[e->compute], lt_compute_names[a->compute]);
+    text_field(&c, "scale", dtype_names[e->scale], dtype_names[a->scale]);
     text_field(&c, "epilogue", lt_epilogue_names[e->epilogue], lt_epilogue_names[a->epilogue]);
+    if (lt_epilogue_has_bias(e->epilogue) && lt_epilogue_has_bias(a->epilogue))
+        text_field(&c, "bias_type", dtype_names[e->bias_type], dtype_names[a->bias_type]);
     number_field(&c, "beta", e->beta_one, a->beta_one);
     number_field(&c, "workspace_bytes", e->workspace_bytes, a->workspace_bytes);
     return c.compared;
@@ -209,10 +189,11 @@ uint64_t calls_compare(findings *fs, const plan *p, const resolved_call *resolve
         number_field(&c, "node", resolved[i].node, recorded[i].node);
         for (int k = 0; k < LT_OPERANDS; k++) {
             char name[24];
-            bool has = k != LT_BIAS || resolved[i].has_bias;
-            snprintf(name, sizeof name, k == LT_BIAS ? "%s" : "%s/buffer", lt_operand_names[k]);
-            text_field(&c, name, has ? p->buffers[resolved[i].buffer[k]].id : "null",
-                       recorded[i].buffer[k] ? recorded[i].buffer[k] : "null");
+            const char *want = id_of(p, &resolved[i], k), *have = recorded[i].buffer[k];
+            if (k > LT_BIAS && !want && !have)
+                continue;
+            snprintf(name, sizeof name, k >= LT_BIAS ? "%s" : "%s/buffer", lt_operand_names[k]);
+            text_field(&c, name, want ? want : "null", have ? have : "null");
         }
         compared += c.compared + lt_call_compare(&resolved[i].call, &recorded[i].call, mismatch, &at);
     }

@@ -1,18 +1,12 @@
 /* plan/resolved_calls.json, "replay-calls/0": the captured descriptors of every matmul:
- * {format, calls: [{node, a, b, c, d: {buffer, type, rows, cols, ld, order}, trans_a, trans_b, compute:
- * "32f", scale: "f32", epilogue, bias: buffer or null, alpha: 1, beta: 0 or 1, workspace_bytes}]} */
+ * {format, calls: [{node, a, b, c, d: {buffer, type, rows, cols, ld, order, [batch, stride], [scaled]},
+ * trans_a, trans_b, compute, scale, epilogue, bias: buffer or null, [bias_type], [scale_a, scale_b: buffer],
+ * alpha: 1, beta: 0 or 1, workspace_bytes}]}; what is in brackets: artifacts/base/lt_json.h */
 #ifndef PLAN_CALLS_H
 #define PLAN_CALLS_H
 
-#include "artifacts/base/json.h"
-#include "artifacts/base/jsonw.h"
+#include "artifacts/base/lt_json.h"
 #include "plan/resolve.h"
-
-typedef struct {
-    uint64_t node;
-    lt_call call;
-    const char *buffer[LT_OPERANDS]; /* ids; bias NULL when there is none */
-} recorded_call;
 
 RP_MUST rp_code calls_read(rp_err *e, recorded_call **out, uint64_t *n, scratch *sc, const char *file,
                            span text);
@@ -21,11 +15,6 @@ void calls_write(jw *j, const plan *p, const resolved_call *c, uint64_t n);
 /* Each field that differs is a resolve.mismatch finding in `file`; returns the number of fields compared. */
 uint64_t calls_compare(findings *fs, const plan *p, const resolved_call *resolved, uint64_t n_resolved,
                        const recorded_call *recorded, uint64_t n_recorded, const char *file);
-
-/* One matrix {type, rows, cols, ld, order}, and the members that every record of a call shares: a, b, c, d,
- * trans_a, trans_b, compute, scale, epilogue, workspace_bytes. m, n and k follow from D and A. */
-RP_MUST rp_code lt_matrix_read(rp_err *e, lt_matrix *out, js_node *o);
-RP_MUST rp_code lt_call_read(rp_err *e, lt_call *out, js_node *o);
 
 /* Compare two calls field by field: `say` is called with the field's name and both values for each that
  * differs; returns the number compared. */

@@ -98,7 +98,7 @@ static bool text_field(lt_query *q, int c, const char *s)
     case SCALE:
         return lt_word_type(s, &q->scale);
     case EPILOGUE:
-        return lt_word_epi(s, &q->epilogue);
+        return lt_word_epilogue(s, &q->epilogue);
     case TRANS_A:
     case TRANS_B:
         return lt_word_op(s, &q->op[c - TRANS_A]);
@@ -106,7 +106,7 @@ static bool text_field(lt_query *q, int c, const char *s)
     case ORDER_B:
     case ORDER_C:
     case ORDER_D:
-        return lt_word_layout(s, &q->mat[c - ORDER_A].order);
+        return lt_word_order(s, &q->mat[c - ORDER_A].order);
     default:
         return false;
     }

@@ -248,6 +248,9 @@ rp_code lt_log_read(rp_err *e, lt_logged *out, scratch *sc, const char *file, co
     k->m = k->d.rows;
     k->n = k->d.cols;
     k->k = k->trans_a ? k->a.rows : k->a.cols;
+    k->compute = LTC_32F;
+    k->scale = DT_F32;
+    k->bias_type = k->d.type;
     list_elided(&r);
     if (!r.out.elided)
         return err_nomem(e);

@@ -3,14 +3,6 @@
 #include <stdlib.h>
 #include <strings.h>
 
-const char *const lt_layout_names[] = {"col", "row", "col32", "col4_4r2_8c", "col32_2r_4r4", NULL};
-const char *const lt_compute_names[] = {"16f",          "16f_pedantic",  "32f",           "32f_pedantic",
-                                        "32f_fast_16f", "32f_fast_16bf", "32f_fast_tf32", "64f",
-                                        "64f_pedantic", "32i",           "32i_pedantic",  NULL};
-const char *const lt_epi_names[] = {
-    "default",  "relu",          "bias",     "relu_bias",     "gelu",  "gelu_bias",
-    "relu_aux", "relu_aux_bias", "gelu_aux", "gelu_aux_bias", "drelu", "drelu_bgrad",
-    "dgelu",    "dgelu_bgrad",   "bgrada",   "bgradb",        NULL};
 const char *const lt_scale_mode_names[] = {"scalar_32f", "outer_vec_32f",  "vec16_ue4m3", "vec32_ue8m0",
                                            "vec128_32f", "blk128x128_32f", NULL};
 const char *const lt_mat_names[] = {"a", "b", "c", "d", NULL};
@@ -59,10 +51,10 @@ static int word(const char *s, const char *const *names, const char *prefix)
     return -1;
 }
 
-bool lt_word_layout(const char *s, lt_layout *out)
+bool lt_word_order(const char *s, lt_order *out)
 {
-    int i = word(s, lt_layout_names, "ORDER_");
-    *out = i < 0 ? *out : (lt_layout)i;
+    int i = word(s, lt_order_names, "ORDER_");
+    *out = i < 0 ? *out : (lt_order)i;
     return i >= 0;
 }
 
@@ -73,10 +65,10 @@ bool lt_word_compute(const char *s, lt_compute *out)
     return i >= 0;
 }
 
-bool lt_word_epi(const char *s, lt_epi *out)
+bool lt_word_epilogue(const char *s, lt_epilogue *out)
 {
-    int i = word(s, lt_epi_names, "EPILOGUE_");
-    *out = i < 0 ? *out : (lt_epi)i;
+    int i = word(s, lt_epilogue_names, "EPILOGUE_");
+    *out = i < 0 ? *out : (lt_epilogue)i;
     return i >= 0;
 }
 
@@ -184,17 +176,6 @@ void lt_query_default(lt_query *q)
             m->stride =
                 ck_mul_u64(m->ld, lt_major(m), &tight) && tight <= INT64_MAX ? (int64_t)tight : INT64_MAX;
     }
-}
-
-bool lt_epi_bias(lt_epi e)
-{
-    return e == LTE_BIAS || e == LTE_RELU_BIAS || e == LTE_GELU_BIAS || e == LTE_RELU_AUX_BIAS ||
-           e == LTE_GELU_AUX_BIAS;
-}
-
-bool lt_epi_aux(lt_epi e)
-{
-    return e >= LTE_RELU_AUX;
 }
 
 dtype lt_bias_default(const lt_query *q)

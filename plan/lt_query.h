@@ -19,19 +19,19 @@
 #ifndef PLAN_LT_QUERY_H
 #define PLAN_LT_QUERY_H
 
-#include "artifacts/base/dtype.h"
 #include "artifacts/base/err.h"
-#include <stdbool.h>
+#include "artifacts/base/lt.h"
 
-typedef enum { LTO_COL, LTO_ROW, LTO_COL32, LTO_COL4_4R2_8C, LTO_COL32_2R_4R4, LTO_COUNT } lt_layout;
 typedef enum { LTP_N, LTP_T, LTP_C } lt_op;
-/* clang-format off */
-typedef enum { LTC_16F, LTC_16F_PEDANTIC, LTC_32F, LTC_32F_PEDANTIC, LTC_32F_FAST_16F, LTC_32F_FAST_16BF, LTC_32F_FAST_TF32, LTC_64F,
-               LTC_64F_PEDANTIC, LTC_32I, LTC_32I_PEDANTIC, LTC_COUNT } lt_compute;
-typedef enum { LTE_DEFAULT, LTE_RELU, LTE_BIAS, LTE_RELU_BIAS, LTE_GELU, LTE_GELU_BIAS, LTE_RELU_AUX, LTE_RELU_AUX_BIAS, LTE_GELU_AUX,
-               LTE_GELU_AUX_BIAS, LTE_DRELU, LTE_DRELU_BGRAD, LTE_DGELU, LTE_DGELU_BGRAD, LTE_BGRADA, LTE_BGRADB, LTE_COUNT } lt_epi;
-typedef enum { LTS_SCALAR, LTS_OUTER_VEC, LTS_VEC16_UE4M3, LTS_VEC32_UE8M0, LTS_VEC128, LTS_BLK128, LTS_COUNT } lt_scale_mode;
-/* clang-format on */
+typedef enum {
+    LTS_SCALAR,
+    LTS_OUTER_VEC,
+    LTS_VEC16_UE4M3,
+    LTS_VEC32_UE8M0,
+    LTS_VEC128,
+    LTS_BLK128,
+    LTS_COUNT
+} lt_scale_mode;
 typedef enum { LTD_CUBLASLT, LTD_HIPBLASLT } lt_dialect;
 typedef enum { LTX_UNSAID, LTX_ROWS, LTX_COLS } lt_axis;
 
@@ -40,7 +40,7 @@ enum { LTM_A, LTM_B, LTM_C, LTM_D, LTM_COUNT };
 
 typedef struct {
     dtype type;
-    lt_layout order;
+    lt_order order;
     uint64_t rows, cols, ld; /* elements; ld is told from "left out" by ld_said */
     int64_t stride;          /* elements from one matrix of the batch to the next */
     uint64_t batch;
@@ -57,7 +57,7 @@ typedef struct {
     lt_op op[2];
     lt_compute compute;
     dtype scale;
-    lt_epi epilogue;
+    lt_epilogue epilogue;
     double alpha, beta;
     bool c_null, compute_said, scale_said;
     unsigned extents_said; /* of m, n, k: a bit each */
@@ -74,13 +74,12 @@ typedef struct {
 } lt_query;
 
 /* NULL-terminated, in the order of the enums. */
-extern const char *const lt_layout_names[],
-    *const lt_compute_names[], *const lt_epi_names[], *const lt_scale_mode_names[], *const lt_mat_names[];
+extern const char *const lt_scale_mode_names[], *const lt_mat_names[];
 /* As the names above, and in the library's spelling; false when it is none. */
 bool lt_word_type(const char *s, dtype *out);
-bool lt_word_layout(const char *s, lt_layout *out);
+bool lt_word_order(const char *s, lt_order *out);
 bool lt_word_compute(const char *s, lt_compute *out);
-bool lt_word_epi(const char *s, lt_epi *out);
+bool lt_word_epilogue(const char *s, lt_epilogue *out);
 bool lt_word_op(const char *s, lt_op *out);
 bool lt_word_scale_mode(const char *s, lt_scale_mode *out);
 /* "13.1", "13.1.0", "12" as 130100, 130100, 120000; *loose where the patch number is missing. */
@@ -93,8 +92,6 @@ void lt_query_default(lt_query *q);
 /* From the text above; *q is complete. RP_USAGE says the word. */
 RP_MUST rp_code lt_query_text(rp_err *e, lt_query *q, const char *text);
 
-bool lt_epi_bias(lt_epi e); /* adds a bias vector */
-bool lt_epi_aux(lt_epi e);  /* reads or writes an auxiliary matrix or a bias gradient */
 /* The bias type that the library takes when none is set: D's, and BF16 where D is FP8. */
 dtype lt_bias_default(const lt_query *q);
 uint64_t lt_minor(const lt_operand *m);

@@ -66,7 +66,7 @@ static bool operand_word(lt_query *q, int which, const char *s)
     lt_op op;
     if (lt_word_type(s, &m->type))
         return m->type_said = true;
-    if (lt_word_layout(s, &m->order))
+    if (lt_word_order(s, &m->order))
         return true;
     if (which < LTM_C && lt_word_op(s, &op)) {
         q->op[which] = op;
@@ -176,7 +176,7 @@ static bool other_word(lt_query *q, const char *w)
     if ((v = value(w, "scale")))
         return lt_word_type(v, &q->scale) && (q->scale_said = true);
     if ((v = value(w, "epilogue")))
-        return lt_word_epi(v, &q->epilogue);
+        return lt_word_epilogue(v, &q->epilogue);
     if ((v = value(w, "alpha")))
         return real(v, &q->alpha);
     if ((v = value(w, "beta")))

@@ -103,13 +103,13 @@ bool lt_test_buffer_type(const lt_facts *f, lt_seen *s)
 bool lt_test_bias_length(const lt_facts *f, lt_seen *s)
 {
     const lt_query *q = f->q;
-    return lt_epi_bias(q->epilogue) && q->bias_len != UINT64_MAX && q->bias_len < q->m &&
+    return lt_epilogue_has_bias(q->epilogue) && q->bias_len != UINT64_MAX && q->bias_len < q->m &&
            numbers(s, "bias", q->bias_len, q->m);
 }
 
 bool lt_test_bias_axis(const lt_facts *f, lt_seen *s)
 {
-    return lt_epi_bias(f->q->epilogue) && f->q->bias_axis == LTX_COLS &&
+    return lt_epilogue_has_bias(f->q->epilogue) && f->q->bias_axis == LTX_COLS &&
            words(s, "bias", "one value a column of d", "one value a row of d");
 }
 
@@ -150,7 +150,8 @@ bool lt_test_note_conjugate(const lt_facts *f, lt_seen *s)
 
 bool lt_test_note_aux(const lt_facts *f, lt_seen *s)
 {
-    return lt_epi_aux(f->q->epilogue) && words(s, "epilogue", lt_epi_names[f->q->epilogue], "default");
+    return lt_epilogue_has_aux(f->q->epilogue) &&
+           words(s, "epilogue", lt_epilogue_names[f->q->epilogue], "default");
 }
 
 bool lt_test_note_empty(const lt_facts *f, lt_seen *s)
@@ -162,13 +163,14 @@ bool lt_test_note_empty(const lt_facts *f, lt_seen *s)
 bool lt_test_note_bias_axis(const lt_facts *f, lt_seen *s)
 {
     const lt_query *q = f->q;
-    return lt_epi_bias(q->epilogue) && q->m == q->n && q->m > 1 && q->bias_axis == LTX_UNSAID &&
+    return lt_epilogue_has_bias(q->epilogue) && q->m == q->n && q->m > 1 && q->bias_axis == LTX_UNSAID &&
            numbers(s, "bias", q->m, q->n);
 }
 
 bool lt_test_note_alpha_bias(const lt_facts *f, lt_seen *s)
 {
-    return lt_epi_bias(f->q->epilogue) && f->q->alpha != 1 && words(s, "bias", "alpha is not 1", "alpha 1");
+    return lt_epilogue_has_bias(f->q->epilogue) && f->q->alpha != 1 &&
+           words(s, "bias", "alpha is not 1", "alpha 1");
 }
 
 bool lt_test_note_span(const lt_facts *f, lt_seen *s)
@@ -183,7 +185,7 @@ bool lt_test_note_span(const lt_facts *f, lt_seen *s)
 bool lt_test_note_tall(const lt_facts *f, lt_seen *s)
 {
     uint64_t most = f->q->m > f->q->n ? f->q->m : f->q->n;
-    return lt_epi_bias(f->q->epilogue) && most > 65535 &&
+    return lt_epilogue_has_bias(f->q->epilogue) && most > 65535 &&
            numbers(s, f->q->m > f->q->n ? "m" : "n", most, 65535);
 }
 
@@ -232,8 +234,8 @@ bool lt_test_note_i8_corner(const lt_facts *f, lt_seen *s)
 bool lt_test_note_bias_corner(const lt_facts *f, lt_seen *s)
 {
     uint64_t need = dtype_bytes(lt_of(f, LTM_D)->type);
-    return f->q->m == 1 && lt_epi_bias(f->q->epilogue) && (f->promise_min < need || !lt_of(f, LTM_D)->ld) &&
-           numbers(s, "bias", f->promise_min, need);
+    return f->q->m == 1 && lt_epilogue_has_bias(f->q->epilogue) &&
+           (f->promise_min < need || !lt_of(f, LTM_D)->ld) && numbers(s, "bias", f->promise_min, need);
 }
 
 bool lt_test_note_wide_pitch(const lt_facts *f, lt_seen *s)

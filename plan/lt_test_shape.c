@@ -17,14 +17,14 @@ bool lt_test_order_tiled(const lt_facts *f, lt_seen *s)
 {
     for (int i = 0; i < LTM_COUNT; i++)
         if (lt_of(f, i)->order > LTO_ROW)
-            return words(s, lt_mat_names[i], lt_layout_names[lt_of(f, i)->order], "col or row");
+            return words(s, lt_mat_names[i], lt_order_names[lt_of(f, i)->order], "col or row");
     return false;
 }
 
 bool lt_test_order_cd(const lt_facts *f, lt_seen *s)
 {
-    lt_layout c = lt_of(f, LTM_C)->order, d = lt_of(f, LTM_D)->order;
-    return c != d && words(s, "c", lt_layout_names[c], lt_layout_names[d]);
+    lt_order c = lt_of(f, LTM_C)->order, d = lt_of(f, LTM_D)->order;
+    return c != d && words(s, "c", lt_order_names[c], lt_order_names[d]);
 }
 
 bool lt_test_batch_zero(const lt_facts *f, lt_seen *s)
@@ -101,7 +101,8 @@ bool lt_test_ld_d(const lt_facts *f, lt_seen *s)
 
 bool lt_test_bias_row(const lt_facts *f, lt_seen *s)
 {
-    return lt_epi_bias(f->q->epilogue) && lt_of(f, LTM_D)->order == LTO_ROW && words(s, "d", "row", "col");
+    return lt_epilogue_has_bias(f->q->epilogue) && lt_of(f, LTM_D)->order == LTO_ROW &&
+           words(s, "d", "row", "col");
 }
 
 bool lt_test_align(const lt_facts *f, lt_seen *s)

@@ -222,7 +222,7 @@ bool lt_test_fp8_one(const lt_facts *f, lt_seen *s)
 bool lt_test_fp8_bias_vector(const lt_facts *f, lt_seen *s)
 {
     const lt_operand *d = lt_of(f, LTM_D);
-    return is_fp8(f) && lt_epi_bias(f->q->epilogue) && lt_minor(d) == 1 && d->ld == 1 &&
+    return is_fp8(f) && lt_epilogue_has_bias(f->q->epilogue) && lt_minor(d) == 1 && d->ld == 1 &&
            numbers(s, "d", 1, 16);
 }
 
@@ -234,7 +234,7 @@ static bool i8_to_i32(const lt_facts *f)
 bool lt_test_i8_epilogue(const lt_facts *f, lt_seen *s)
 {
     return i8_to_i32(f) && f->q->epilogue != LTE_DEFAULT &&
-           words(s, "epilogue", lt_epi_names[f->q->epilogue], "default");
+           words(s, "epilogue", lt_epilogue_names[f->q->epilogue], "default");
 }
 
 bool lt_test_i8_output(const lt_facts *f, lt_seen *s)

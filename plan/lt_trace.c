@@ -95,7 +95,7 @@ static bool matrix_field(reader *r, int which, const char *key, const char *v)
         return m->ld_said = number(v, &m->ld);
     }
     if (!strcmp(key, "order"))
-        return r->order[which] = lt_word_layout(v, &m->order);
+        return r->order[which] = lt_word_order(v, &m->order);
     if (!strcmp(key, "batchCount"))
         return r->batch[which] = number(v, &m->batch);
     if (!strcmp(key, "stridedBatchOffset")) {
@@ -121,7 +121,7 @@ static bool compute_field(reader *r, const char *key, const char *v)
     if (!strcmp(key, "transa") || !strcmp(key, "transb"))
         return r->op[key[5] - 'a'] = lt_word_op(v, &q->op[key[5] - 'a']);
     if (!strcmp(key, "epilogue"))
-        return r->epilogue = lt_word_epi(v, &q->epilogue);
+        return r->epilogue = lt_word_epilogue(v, &q->epilogue);
     if (!strcmp(key, "biasPointer"))
         return pointer(v, &r->out->pointer[LT_PTR_BIAS]);
     if (!strcmp(key, "biasDataType"))

@@ -11,7 +11,9 @@ static const char *const owner_names[] = {"caller", "system", NULL};
 static const char *const freed_by_names[] = {"caller", "program", NULL};
 static const char *const access_names[] = {"ro", "rw", NULL};
 static const char *const edge_names[] = {"data", "anti", NULL};
-static const char *const resolver_policies[] = {"luminal-lt/1", NULL};
+static const char *const spec_epilogues[] = {"default", "relu", "bias", "relu_bias",
+                                             NULL}; /* of lt_epilogue */
+static const char *const resolver_policies[] = {"luminal-lt/1", "given", NULL};
 static const char *const arena_policies[] = {"luminal-slab/2", "given", NULL};
 static const char *const renderer_policies[] = {"luminal-text/1", "opaque", NULL};
 
@@ -251,8 +253,8 @@ static rp_code read_spec(rp_err *e, lt_spec *s, js_node *o)
         js_bool(e, &s->trans_b, o, "trans_b") || js_u64(e, &s->lda, o, "lda") ||
         js_u64(e, &s->ldb, o, "ldb") || js_u64(e, &s->ldc, o, "ldc") || js_u64(e, &s->ldd, o, "ldd") ||
         js_enum(e, &a, o, "a_dtype", dtype_names) || js_enum(e, &b, o, "b_dtype", dtype_names) ||
-        js_enum(e, &d, o, "d_dtype", dtype_names) ||
-        js_enum(e, &epilogue, o, "epilogue", lt_epilogue_names) || js_done(e, o))
+        js_enum(e, &d, o, "d_dtype", dtype_names) || js_enum(e, &epilogue, o, "epilogue", spec_epilogues) ||
+        js_done(e, o))
         return e->code;
     s->form = (lt_form)form;
     s->a = (dtype)a;
@@ -260,6 +262,16 @@ static rp_code read_spec(rp_err *e, lt_spec *s, js_node *o)
     s->d = (dtype)d;
     s->epilogue = (lt_epilogue)epilogue;
     return RP_OK;
+}
+
+/* What follows the operands of a matmul: the specification, or with policy given the workspace alone. */
+static rp_code read_matmul(rp_err *e, const reader *r, plan_node *n, js_node *o)
+{
+    js_node *spec;
+    if (r->p->resolver == RESOLVE_GIVEN)
+        return js_u64(e, &n->workspace_bytes, o, "workspace_bytes");
+    n->workspace_bytes = LUMINAL_WORKSPACE_BYTES;
+    return js_obj(e, &spec, o, "spec") ? e->code : read_spec(e, &n->spec, spec);
 }
 
 /* The operand whose place the destination takes, where the slot names one. */
@@ -324,7 +336,6 @@ static rp_code check_launch(rp_err *e, const plan_node *n, js_node *o)
 static rp_code read_node(rp_err *e, const reader *r, plan_node *n, js_node *o)
 {
     int op;
-    js_node *spec;
     if (js_enum(e, &op, o, "op", node_op_names))
         return e->code;
     n->op = (node_op)op;
@@ -349,8 +360,8 @@ static rp_code read_node(rp_err *e, const reader *r, plan_node *n, js_node *o)
             (void)read_copy(e, r, n, o);
         break;
     case NODE_MATMUL:
-        if (!read_operands(e, r, n, o) && !js_obj(e, &spec, o, "spec"))
-            (void)read_spec(e, &n->spec, spec);
+        if (!read_operands(e, r, n, o))
+            (void)read_matmul(e, r, n, o);
         break;
     case NODE_KERNEL:
         if (read_operands(e, r, n, o) || js_str(e, &n->source, o, "source") ||
@@ -411,6 +422,7 @@ static rp_code read_policy(rp_err *e, plan *p, js_node *root)
     p->resolver_name = resolver_policies[resolver];
     p->arena_name = arena_policies[arena];
     p->renderer_name = renderer_policies[renderer];
+    p->resolver = (resolve_policy)resolver;
     p->arena = (arena_policy)arena;
     p->renderer = (render_policy)renderer;
     return RP_OK;

@@ -1,9 +1,9 @@
 /* The typed frozen plan, plan/plan.json, format "replay-plan/0" (docs/schemas/plan.schema.json):
  *
  *   name         of the workload
- *   policy       {resolver, arena, renderer}: named versions, or "given" for the arena and "opaque" for the
- * renderer symbols      [{name, value}] sorted by name: int64 parameters, 8 bytes each (at least 8) in the
- * parameter block buffers      [{id, label, owner, freed_by, access, dtype, layout}] nodes        in
+ *   policy       {resolver, arena, renderer}: named versions, or "given" for the resolver and the arena, and
+ * "opaque" for the renderer symbols      [{name, value}] sorted by name: int64 parameters, 8 bytes each (at
+ * least 8) in the parameter block buffers      [{id, label, owner, freed_by, access, dtype, layout}] nodes in
  * execution order; one of {op: input,  slots: [{value, buffer}]} {op: output, slots: [{value, buffer,
  * layout}]} {op: alloc | free, buffer} {op: copy,   source, destination} {op: matmul, label, spec, operands:
  * [slot], destination: slot} {op: kernel, label, source, entry, operands: [slot], destination: slot, grid,
@@ -90,7 +90,8 @@ typedef struct {
     plan_slot destination; /* copy, matmul, kernel */
     bool tied;             /* the destination overwrites operand `tie`, element for element */
     uint64_t tie;
-    lt_spec spec;
+    lt_spec spec;             /* of a matmul; policy given has none */
+    uint64_t workspace_bytes; /* of a matmul */
     const char *source, *entry;
     uint64_t grid[3], block[3], shared_bytes;
 } plan_node;
@@ -108,12 +109,14 @@ typedef struct {
     int64_t value;
 } plan_symbol;
 
+typedef enum { RESOLVE_LUMINAL, RESOLVE_GIVEN } resolve_policy;
 typedef enum { ARENA_SLAB, ARENA_GIVEN } arena_policy;
 typedef enum { RENDER_NAMED, RENDER_OPAQUE } render_policy;
 
 typedef struct {
     const char *name;
     const char *resolver_name, *arena_name, *renderer_name;
+    resolve_policy resolver;
     arena_policy arena;
     render_policy renderer;
     uint64_t n_symbols, n_buffers, n_nodes, n_edges;
@@ -122,6 +125,9 @@ typedef struct {
     plan_node *nodes;
     plan_edge *edges;
 } plan;
+
+/* The bytes that every cuBLASLt node gets as workspace under luminal-lt/1. */
+enum { LUMINAL_WORKSPACE_BYTES = 33554432 };
 
 /* Structure, references and sizes; rules about order and lifetimes are plan_check's. */
 RP_MUST rp_code plan_read(rp_err *e, plan **out, scratch *sc, const char *file, span text);

@@ -12,7 +12,7 @@ const char *const resolve_rule_texts[] = {
     RESOLVE_RULES(X)
 #undef X
 };
-const char *const lt_operand_names[] = {"a", "b", "c", "d", "bias", NULL};
+const char *const lt_operand_names[] = {"a", "b", "c", "d", "bias", "scale_a", "scale_b", NULL};
 
 typedef struct {
     findings *fs;
@@ -57,7 +57,7 @@ static bool bind_operands(resolver *r, resolved_call *c)
                (unsigned long long)r->n->n_operands, lt_form_names[s->form], (unsigned long long)want);
         return false;
     }
-    c->has_bias = bias;
+    c->has[LT_BIAS] = bias;
     c->c_is_operand = accumulate;
     c->buffer[LT_A] = r->n->operands[0].buffer;
     c->buffer[LT_B] = r->n->operands[1].buffer;
@@ -78,9 +78,9 @@ static void check_types(resolver *r, const resolved_call *c)
         (s->d != DT_F32 && s->d != s->a))
         refuse(r, RULE_TYPES, "/spec", "a %s, b %s, d %s", dtype_names[s->a], dtype_names[s->b],
                dtype_names[s->d]);
-    const dtype want[LT_OPERANDS] = {s->a, s->b, s->d, s->d, s->d};
-    for (int i = 0; i < LT_OPERANDS; i++) {
-        if (i == LT_BIAS && !c->has_bias)
+    const dtype want[] = {s->a, s->b, s->d, s->d, s->d};
+    for (int i = LT_A; i <= LT_BIAS; i++) {
+        if (!c->has[i])
             continue;
         const plan_buffer *b = &r->p->buffers[c->buffer[i]];
         if (b->type != want[i])
@@ -95,7 +95,7 @@ static void bind_destination(resolver *r, resolved_call *c)
     const layout *l = &r->n->destination.layout;
     const lt_spec *s = &r->n->spec;
     c->call.d =
-        (lt_matrix){.type = s->d, .order = LT_ROW, .rows = s->m, .cols = s->n, .ld = at_least_1(s->n)};
+        (lt_matrix){.type = s->d, .order = LTO_ROW, .rows = s->m, .cols = s->n, .ld = at_least_1(s->n)};
     if (l->rank != 2 || l->shape[0] != s->m || l->shape[1] != s->n)
         refuse(r, RULE_FRAME, "/destination/layout/shape",
                "rank %llu, [%llu, %llu] against [m, n] = [%llu, %llu]: the frame diverged",
@@ -103,9 +103,9 @@ static void bind_destination(resolver *r, resolved_call *c)
                (unsigned long long)(l->rank > 1 ? l->shape[1] : 0), (unsigned long long)s->m,
                (unsigned long long)s->n);
     else if (layout_has(l, LAYOUT_LEFT_MAJOR)) {
-        c->call.d.order = LT_COL;
+        c->call.d.order = LTO_COL;
         c->call.d.ld = at_least_1(s->m);
-    } else if (c->has_bias)
+    } else if (c->has[LT_BIAS])
         refuse(r, RULE_BIAS_COL, "/destination/layout/spellings",
                "no left_major spelling; remedy: swap the operands, so that D becomes column-major");
     else if (!layout_has(l, LAYOUT_RIGHT_MAJOR))
@@ -117,14 +117,14 @@ static void check_matrix(resolver *r, resolved_call *c, int which, const lt_matr
 {
     const plan_buffer *b = &r->p->buffers[c->buffer[which]];
     const char *name = lt_operand_names[which];
-    uint64_t major = m->order == LT_ROW ? m->rows : m->cols, minor = m->order == LT_ROW ? m->cols : m->rows;
+    uint64_t major = m->order == LTO_ROW ? m->rows : m->cols, minor = m->order == LTO_ROW ? m->cols : m->rows;
     c->buffer_elements[which] = b->bytes / dtype_bytes(m->type);
     if (!m->rows || !m->cols)
         refuse(r, RULE_EXTENT, "/spec", "%s is %llu x %llu", name, (unsigned long long)m->rows,
                (unsigned long long)m->cols);
     else if (m->ld < minor && major > 1)
         refuse(r, RULE_LD, "/spec", "ld %llu of %s, whose %s hold %llu elements", (unsigned long long)m->ld,
-               name, m->order == LT_ROW ? "rows" : "columns", (unsigned long long)minor);
+               name, m->order == LTO_ROW ? "rows" : "columns", (unsigned long long)minor);
     else if (!lt_reach(m, &c->reach_elements[which]))
         refuse(r, RULE_REACH, "/spec", "%s reaches beyond 2^64 elements", name);
     else if (c->reach_elements[which] > c->buffer_elements[which])
@@ -137,7 +137,7 @@ static void check_matrix(resolver *r, resolved_call *c, int which, const lt_matr
 static void check_c_layout(resolver *r, const resolved_call *c)
 {
     const layout *l = &r->n->operands[2].layout;
-    layout_kind want = c->call.d.order == LT_COL ? LAYOUT_LEFT_MAJOR : LAYOUT_RIGHT_MAJOR;
+    layout_kind want = c->call.d.order == LTO_COL ? LAYOUT_LEFT_MAJOR : LAYOUT_RIGHT_MAJOR;
     if (l->rank != 2 || l->shape[0] != c->call.m || l->shape[1] != c->call.n || !layout_has(l, want))
         refuse(r, RULE_C_LAYOUT, "/operands/2/layout", "no %s spelling of [m, n]", layout_kind_names[want]);
 }
@@ -157,7 +157,10 @@ rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, cons
 {
     resolver r = {.fs = fs, .p = p, .n = &p->nodes[node], .node = node, .file = file};
     const lt_spec *s = &r.n->spec;
-    resolved_call c = {.node = node, .spec_trans_a = s->trans_a, .spec_trans_b = s->trans_b};
+    resolved_call c = {.node = node,
+                       .has = {true, true, true, true},
+                       .spec_trans_a = s->trans_a,
+                       .spec_trans_b = s->trans_b};
     lt_call *k = &c.call;
     k->m = s->m;
     k->n = s->n;
@@ -171,18 +174,21 @@ rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, cons
     k->trans_a = !s->trans_a;
     k->trans_b = !s->trans_b;
     k->a = (lt_matrix){.type = s->a,
-                       .order = LT_ROW,
+                       .order = LTO_ROW,
                        .rows = k->trans_a ? s->k : s->m,
                        .cols = k->trans_a ? s->m : s->k,
                        .ld = at_least_1(s->lda)};
     k->b = (lt_matrix){.type = s->b,
-                       .order = LT_ROW,
+                       .order = LTO_ROW,
                        .rows = k->trans_b ? s->n : s->k,
                        .cols = k->trans_b ? s->k : s->n,
                        .ld = at_least_1(s->ldb)};
+    k->compute = LTC_32F;
+    k->scale = DT_F32;
     k->epilogue = s->epilogue;
+    k->bias_type = s->d;
     k->beta_one = c.c_is_operand;
-    k->workspace_bytes = RESOLVE_WORKSPACE_BYTES;
+    k->workspace_bytes = r.n->workspace_bytes;
     bind_destination(&r, &c);
     if (bound) {
         check_types(&r, &c);
@@ -192,7 +198,7 @@ rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, cons
         check_matrix(&r, &c, LT_D, &k->d);
         if (c.c_is_operand)
             check_c_layout(&r, &c);
-        if (c.has_bias)
+        if (c.has[LT_BIAS])
             check_bias(&r, &c);
     }
     *out = c;
@@ -201,7 +207,7 @@ rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, cons
 }
 
 rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, bool *ok, scratch *sc,
-                     const plan *p, const char *file)
+                     const plan *p, const recorded_call *recorded, uint64_t n_recorded)
 {
     uint64_t count = 0;
     for (uint64_t i = 0; i < p->n_nodes; i++)
@@ -215,8 +221,12 @@ rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, 
         bool one;
         if (p->nodes[i].op != NODE_MATMUL)
             continue;
-        if (resolve_node(e, fs, &v[(*n)++], &one, p, i, file))
+        const recorded_call *r = *n < n_recorded ? &recorded[*n] : NULL;
+        if (p->resolver == RESOLVE_GIVEN
+                ? resolve_given(e, fs, &v[*n], &one, sc, p, i, r, "plan/resolved_calls.json")
+                : resolve_node(e, fs, &v[*n], &one, p, i, "plan/plan.json"))
             return e->code;
+        (*n)++;
         *ok &= one;
     }
     *out = v;
@@ -228,7 +238,7 @@ const char *resolve_sentence(scratch *sc, const plan *p, const resolved_call *c)
     const lt_call *k = &c->call;
     const char *a = p->buffers[c->buffer[LT_A]].id, *b = p->buffers[c->buffer[LT_B]].id,
                *d = p->buffers[c->buffer[LT_D]].id;
-    const char *how = k->d.order == LT_COL
+    const char *how = k->d.order == LTO_COL
                           ? "stored column-major, so the same bytes read row by row are its transpose"
                           : "stored row-major";
     const char *s = scratch_printf(

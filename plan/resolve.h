@@ -1,5 +1,6 @@
-/* From the LtMatmulSpec of a frozen plan to the final cuBLASLt call, on a CPU. Policy luminal-lt/1
- * (docs/resolver.md). */
+/* From a frozen plan to the final cuBLASLt calls, on a CPU: policy luminal-lt/1 works the descriptors out
+ * from the LtMatmulSpec of each node; policy given takes those that were recorded, and judges them by the
+ * rules of the library (docs/resolver.md). */
 #ifndef PLAN_RESOLVE_H
 #define PLAN_RESOLVE_H
 
@@ -29,30 +30,59 @@ typedef enum {
 extern const char *const resolve_rule_ids[];
 extern const char *const resolve_rule_texts[];
 
-enum { LT_A, LT_B, LT_C, LT_D, LT_BIAS, LT_OPERANDS };
-extern const char *const lt_operand_names[]; /* "a", "b", "c", "d", "bias" */
+/* X(symbol, "id", "what the rule says"), of policy given; beside them the library's own (plan/lt_rules.h). */
+#define GIVEN_RULES(X)                                                                                       \
+    X(PORTS, "given.ports", "the operands are a, b, [c], [bias], [scale_a], [scale_b], each at most once")   \
+    X(BINDING, "given.binding", "the recorded call binds the buffers of the node's operands")                \
+    X(C, "given.c", "c is an operand where beta is 1 or C is not D, and only there")                         \
+    X(BIAS, "given.bias", "a bias epilogue goes with a bias operand and only with one")                      \
+    X(SCALE, "given.scale", "an operand is scaled by one f32 value exactly where it is FP8 and says so")     \
+    X(WORKSPACE, "given.workspace", "the recorded workspace is the node's")                                  \
+    X(SHAPE, "given.shape", "batches of a, b, c and d are equal, and every matrix has an extent")
+
+typedef enum {
+#define X(sym, id, text) GIVEN_##sym,
+    GIVEN_RULES(X)
+#undef X
+        GIVEN_COUNT
+} given_rule;
+extern const char *const given_rule_ids[];
+extern const char *const given_rule_texts[];
+
+enum { LT_A, LT_B, LT_C, LT_D, LT_BIAS, LT_SCALE_A, LT_SCALE_B, LT_OPERANDS };
+extern const char *const lt_operand_names[]; /* "a", "b", "c", "d", "bias", "scale_a", "scale_b" */
+
+/* A call of plan/resolved_calls.json (plan/calls.h). */
+typedef struct {
+    uint64_t node;
+    lt_call call;
+    const char *buffer[LT_OPERANDS]; /* ids; NULL where there is none */
+} recorded_call;
 
 typedef struct {
     uint64_t node;
     lt_call call;
     bool spec_trans_a, spec_trans_b;
-    uint64_t buffer[LT_OPERANDS];         /* index in the plan; of bias only where the form has one */
-    uint64_t reach_elements[LT_OPERANDS]; /* bias: m */
+    bool has[LT_OPERANDS];                /* a, b, c and d always */
+    uint64_t buffer[LT_OPERANDS];         /* index in the plan */
+    uint64_t reach_elements[LT_OPERANDS]; /* bias: m; a scale: 1 */
     uint64_t buffer_elements[LT_OPERANDS];
-    bool has_bias, c_is_operand; /* else C aliases D */
+    bool c_is_operand; /* else C aliases D */
 } resolved_call;
 
-/* Resolve the matmul at `node`. A refusal is a finding (resolve.refused or resolve.reach) whose `expected` is
- * the rule's id; *ok says whether the call stands. An error only when memory is out. */
+/* Resolve the matmul at `node` of policy luminal-lt/1. A refusal is a finding (resolve.refused or
+ * resolve.reach) whose `expected` is the rule's id; *ok says whether the call stands. An error only when
+ * memory is out. */
 RP_MUST rp_code resolve_node(rp_err *e, findings *fs, resolved_call *out, bool *ok, const plan *p,
                              uint64_t node, const char *file);
-/* Every matmul of the plan in order, lent by sc; *ok is false when any was refused. */
+/* The same under policy given, from the recorded call of that node; `file` is that of the recorded calls. */
+RP_MUST rp_code resolve_given(rp_err *e, findings *fs, resolved_call *out, bool *ok, scratch *sc,
+                              const plan *p, uint64_t node, const recorded_call *recorded, const char *file);
+/* Every matmul of the plan in order, lent by sc; *ok is false when any was refused. `recorded`, in the plan's
+ * order, matters to policy given alone. Findings name plan/plan.json and plan/resolved_calls.json. */
 RP_MUST rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, bool *ok, scratch *sc,
-                             const plan *p, const char *file);
+                             const plan *p, const recorded_call *recorded, uint64_t n_recorded);
 /* One sentence: what is computed, where its bytes lie, and why no transpose copy is needed. Lent by sc. */
 const char *resolve_sentence(scratch *sc, const plan *p, const resolved_call *c);
-
-/* The bytes that every cuBLASLt node gets as workspace under this policy. */
-enum { RESOLVE_WORKSPACE_BYTES = 33554432 };
 
 #endif

@@ -54,7 +54,7 @@ static void print_call(scratch *sc, const plan *p, const resolved_call *c)
     text_table_print(t, stdout, "  ");
     printf("\n  compute 32f, scale f32, alpha 1, beta %d; C is %s; epilogue %s%s%s; workspace %s bytes\n",
            k->beta_one, c->c_is_operand ? "an operand" : "D itself", lt_epilogue_names[k->epilogue],
-           c->has_bias ? ", bias " : "", c->has_bias ? p->buffers[c->buffer[LT_BIAS]].id : "",
+           c->has[LT_BIAS] ? ", bias " : "", c->has[LT_BIAS] ? p->buffers[c->buffer[LT_BIAS]].id : "",
            text_count(sc, k->workspace_bytes));
     printf("  %s\n", resolve_sentence(sc, p, c));
 }
@@ -86,8 +86,8 @@ static void explain_json(jw *j, scratch *sc, const plan *p, const resolved_call 
         jw_u64(j, "node", c[i].node);
         jw_bool(j, "spec_trans_a", c[i].spec_trans_a);
         jw_bool(j, "spec_trans_b", c[i].spec_trans_b);
-        for (int k = LT_A; k <= LT_BIAS; k++) {
-            if (k == LT_BIAS && !c[i].has_bias)
+        for (int k = LT_A; k < LT_OPERANDS; k++) {
+            if (!c[i].has[k])
                 continue;
             jw_obj(j, lt_operand_names[k]);
             jw_u64(j, "reach_elements", c[i].reach_elements[k]);
@@ -124,7 +124,8 @@ static int answer(rp_err *e, opened *o, const options *opt)
         err_nomem(e);
     else
         report_begin(r, "resolve", true);
-    if (e->code || resolve_plan(e, &r->fs, &calls, &n, &ok, o->sc, p, "plan/plan.json"))
+    if (e->code ||
+        resolve_plan(e, &r->fs, &calls, &n, &ok, o->sc, p, o->b->recorded_calls, o->b->n_recorded_calls))
         return cli_error("resolve", e, opt->json);
     if (opt->have_index && opt->index >= n)
         return cli_usage("resolve", "expected --index below %llu, the plan's number of calls, found %llu",

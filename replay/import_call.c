@@ -19,7 +19,7 @@ const char *import_call_obstacle(const lt_trace *t)
         return "compute or scale type: a plan has 32f and f32 only";
     if (q->epilogue > LTE_RELU_BIAS)
         return "the epilogue: a plan has default, relu, bias and relu_bias only";
-    if (lt_epi_bias(q->epilogue) && q->bias_type != DT_COUNT && q->bias_type != d->type)
+    if (lt_epilogue_has_bias(q->epilogue) && q->bias_type != DT_COUNT && q->bias_type != d->type)
         return "the type of the bias: a plan has that of d";
     if (q->beta != 0)
         return "beta is not 0: what c held is not in the log";
@@ -39,7 +39,7 @@ const char *import_call_obstacle(const lt_trace *t)
 static void spec_json(jw *j, const lt_query *q)
 {
     jw_obj(j, "spec");
-    jw_str(j, "form", lt_epi_bias(q->epilogue) ? "CublasLtBias" : "CublasLt");
+    jw_str(j, "form", lt_epilogue_has_bias(q->epilogue) ? "CublasLtBias" : "CublasLt");
     jw_u64(j, "m", q->m);
     jw_u64(j, "n", q->n);
     jw_u64(j, "k", q->k);
@@ -52,7 +52,7 @@ static void spec_json(jw *j, const lt_query *q)
     jw_str(j, "a_dtype", dtype_names[q->mat[LTM_A].type]);
     jw_str(j, "b_dtype", dtype_names[q->mat[LTM_B].type]);
     jw_str(j, "d_dtype", dtype_names[q->mat[LTM_D].type]);
-    jw_str(j, "epilogue", lt_epi_names[q->epilogue]);
+    jw_str(j, "epilogue", lt_epilogue_names[q->epilogue]);
     jw_end(j);
 }
 
@@ -60,7 +60,7 @@ static rp_code put_plan(rp_err *e, import_writer *w)
 {
     const lt_query *q = &w->t->q;
     const lt_operand *a = &q->mat[LTM_A], *b = &q->mat[LTM_B], *d = &q->mat[LTM_D];
-    bool bias = lt_epi_bias(q->epilogue);
+    bool bias = lt_epilogue_has_bias(q->epilogue);
     jw *j = import_begin("replay-plan/0");
     jw_str(j, "name", w->name);
     jw_obj(j, "policy");
@@ -165,9 +165,9 @@ static void descriptors_json(jw *j, const lt_query *q, bool bound)
     jw_bool(j, "trans_b", q->op[1] == LTP_N);
     jw_str(j, "compute", "32f");
     jw_str(j, "scale", "f32");
-    jw_str(j, "epilogue", lt_epi_names[q->epilogue]);
+    jw_str(j, "epilogue", lt_epilogue_names[q->epilogue]);
     if (bound) {
-        jw_str(j, "bias", lt_epi_bias(q->epilogue) ? "bias" : NULL);
+        jw_str(j, "bias", lt_epilogue_has_bias(q->epilogue) ? "bias" : NULL);
         jw_u64(j, "alpha", 1);
         jw_u64(j, "beta", 0);
     }
@@ -189,8 +189,9 @@ static rp_code put_texts(rp_err *e, import_writer *w)
 {
     const lt_query *q = &w->t->q;
     const char *path = file_join(w->sc, w->dir, "plan/buffer_ir.txt");
-    const char *text = scratch_printf(w->sc, "d = %s(a, b%s), %s\n", w->t->function,
-                                      lt_epi_bias(q->epilogue) ? ", bias" : "", lt_epi_names[q->epilogue]);
+    const char *text =
+        scratch_printf(w->sc, "d = %s(a, b%s), %s\n", w->t->function,
+                       lt_epilogue_has_bias(q->epilogue) ? ", bias" : "", lt_epilogue_names[q->epilogue]);
     jw *j = jw_new(JW_PRETTY);
     if (!path || !text) {
         jw_free(j);
@@ -215,7 +216,7 @@ static void inputs_json(jw *j, const char *key, const lt_query *q, bool values)
     jw_arr(j, key);
     import_tensor(j, "a", a->type, a->cols, a->rows, values);
     import_tensor(j, "b", b->type, b->cols, b->rows, values);
-    if (lt_epi_bias(q->epilogue))
+    if (lt_epilogue_has_bias(q->epilogue))
         import_tensor(j, "bias", q->mat[LTM_D].type, q->m, 0, values);
     jw_end(j);
 }
@@ -225,7 +226,8 @@ static void inputs_json(jw *j, const char *key, const lt_query *q, bool values)
 static rp_code put_reference(rp_err *e, import_writer *w)
 {
     const lt_query *q = &w->t->q;
-    bool bias = lt_epi_bias(q->epilogue), relu = q->epilogue == LTE_RELU || q->epilogue == LTE_RELU_BIAS;
+    bool bias = lt_epilogue_has_bias(q->epilogue),
+         relu = q->epilogue == LTE_RELU || q->epilogue == LTE_RELU_BIAS;
     jw *j = import_begin("replay-reference/0");
     inputs_json(j, "inputs", q, false);
     jw_arr(j, "nodes");

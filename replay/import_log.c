@@ -63,7 +63,7 @@ static rp_code add_call(rp_err *e, importer *m, lt_trace *t)
     for (int i = 0; i < LT_PTR_COUNT; i++) {
         uint64_t bytes;
         s.range[i] = UINT32_MAX;
-        if (!t->pointer[i] || (i == LT_PTR_BIAS && !lt_epi_bias(t->q.epilogue)))
+        if (!t->pointer[i] || (i == LT_PTR_BIAS && !lt_epilogue_has_bias(t->q.epilogue)))
             continue;
         if (!bytes_of(t, i, &bytes) || !ck_add_u64(t->pointer[i], bytes, &end)) {
             cannot_read(m, "an operand that reaches beyond 64 bits");
@@ -171,7 +171,7 @@ static void operand_json(jw *j, const lt_query *q, int i)
     jw_u64(j, "rows", o->rows);
     jw_u64(j, "cols", o->cols);
     jw_u64(j, "ld", o->ld);
-    jw_str(j, "order", lt_layout_names[o->order]);
+    jw_str(j, "order", lt_order_names[o->order]);
     jw_u64(j, "batch", o->batch);
     if (o->batch > 1)
         jw_i64(j, "stride", o->stride);
@@ -197,7 +197,7 @@ static void call_json(jw *j, importer *m, const logged_call *c, const char *fold
         operand_json(j, q, i);
     jw_str(j, "compute", lt_compute_names[q->compute]);
     jw_str(j, "scale", lt_type_name(q->scale));
-    jw_str(j, "epilogue", lt_epi_names[q->epilogue]);
+    jw_str(j, "epilogue", lt_epilogue_names[q->epilogue]);
     jw_f64(j, "beta", q->beta);
     jw_bool(j, "out_of_place", c->first.out_of_place);
     jw_u64(j, "workspace_bytes", q->workspace_bytes);

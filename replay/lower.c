@@ -98,7 +98,7 @@ static void lower_matmul(lowering *l, job_step *s, uint64_t node)
     s->b = (int64_t)c->buffer[LT_B];
     s->c = (int64_t)c->buffer[LT_C];
     s->d = (int64_t)c->buffer[LT_D];
-    s->bias = c->has_bias ? (int64_t)c->buffer[LT_BIAS] : -1;
+    s->bias = c->has[LT_BIAS] ? (int64_t)c->buffer[LT_BIAS] : -1;
     s->workspace = w ? job_buffer_named(&l->base, w->name) : -1;
     s->writes[s->n_writes++] = s->d;
     if (s->workspace >= 0)

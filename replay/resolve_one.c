@@ -33,7 +33,7 @@ static void operand_row(text_table *t, scratch *sc, const lt_query *q, int which
     text_cell(t, "%llu", (unsigned long long)m->rows);
     text_cell(t, "%llu", (unsigned long long)m->cols);
     text_cell(t, "%llu", (unsigned long long)m->ld);
-    text_cell(t, "%s", lt_layout_names[m->order]);
+    text_cell(t, "%s", lt_order_names[m->order]);
     text_cell(t, "%s", which < LTM_C ? op_names[q->op[which]] : "");
     text_cell(t, "%llu", (unsigned long long)m->batch);
     if (m->batch == 1)
@@ -76,11 +76,11 @@ void lt_answer_print(const lt_query *q, const lt_answer *a, int known, scratch *
     text_table_print(t, f, "  ");
     fprintf(f, "\n  compute %s, scale %s, alpha %g, beta %g, epilogue %s; workspace up to %s bytes\n",
             lt_compute_names[q->compute], lt_type_name(q->scale), q->alpha, q->beta,
-            lt_epi_names[q->epilogue], text_count(sc, q->workspace_bytes));
+            lt_epilogue_names[q->epilogue], text_count(sc, q->workspace_bytes));
     if (q->scale_mode[0] || q->scale_mode[1])
         fprintf(f, "  scale modes: a %s, b %s\n", lt_scale_mode_names[q->scale_mode[0]],
                 lt_scale_mode_names[q->scale_mode[1]]);
-    if (lt_epi_bias(q->epilogue))
+    if (lt_epilogue_has_bias(q->epilogue))
         fprintf(f,
                 "  bias: %s elements of %s along the rows of d: element i is added to d[i, j], after alpha "
                 "and beta\n",
@@ -110,7 +110,7 @@ static void operand_json(jw *j, const lt_query *q, int which)
     uint64_t elements;
     jw_obj(j, lt_mat_names[which]);
     jw_str(j, "type", lt_type_name(m->type));
-    jw_str(j, "order", lt_layout_names[m->order]);
+    jw_str(j, "order", lt_order_names[m->order]);
     jw_u64(j, "rows", m->rows);
     jw_u64(j, "cols", m->cols);
     jw_u64(j, "ld", m->ld);
@@ -135,7 +135,7 @@ static void answer_json(jw *j, scratch *sc, const lt_query *q, const lt_answer *
         operand_json(j, q, i);
     jw_str(j, "compute", lt_compute_names[q->compute]);
     jw_str(j, "scale", lt_type_name(q->scale));
-    jw_str(j, "epilogue", lt_epi_names[q->epilogue]);
+    jw_str(j, "epilogue", lt_epilogue_names[q->epilogue]);
     jw_u64(j, "workspace_bytes", q->workspace_bytes);
     jw_str(j, "device", device_of(sc, q));
     jw_str(j, "library", version_of(sc, q));

@@ -84,13 +84,13 @@ static const char *logged_matrix(fake *f, const lt_matrix *m)
     static const char *const types[DT_COUNT] = {[DT_F16] = "R_16F", [DT_BF16] = "R_16BF", [DT_F32] = "R_32F"};
     return text(scratch_printf(f->sc, "[type=%s rows=%llu cols=%llu ld=%llu%s]", types[m->type],
                                (unsigned long long)m->rows, (unsigned long long)m->cols,
-                               (unsigned long long)m->ld, m->order == LT_ROW ? " order=ORDER_ROW" : ""));
+                               (unsigned long long)m->ld, m->order == LTO_ROW ? " order=ORDER_ROW" : ""));
 }
 
 static const char *logged_call(fake *f, const job_step *s)
 {
-    static const char *const epilogues[LT_EPI_COUNT] = {
-        "", " epilogue=EPILOGUE_RELU", " epilogue=EPILOGUE_BIAS", " epilogue=EPILOGUE_RELU_BIAS"};
+    static const char *const epilogues[LTE_COUNT] = {"", " epilogue=EPILOGUE_RELU", " epilogue=EPILOGUE_BIAS",
+                                                     " epilogue=EPILOGUE_RELU_BIAS"};
     const lt_call *c = &s->call;
     return text(scratch_printf(
         f->sc,
@@ -174,7 +174,7 @@ static uint64_t paced(const fake *f, uint64_t ps)
     const job *jb = f->jb;
     for (uint64_t i = 0; i < jb->n_steps; i++)
         if (jb->steps[i].kind == JOB_MATMUL)
-            return is(f, "rows-slow") && jb->steps[i].call.d.order == LT_ROW ? ps * 3 / 2 : ps;
+            return is(f, "rows-slow") && jb->steps[i].call.d.order == LTO_ROW ? ps * 3 / 2 : ps;
     return ps;
 }
 

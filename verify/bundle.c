@@ -55,8 +55,8 @@ static void load_plan(rp_err *e, bundle *b, findings *fs)
         err_nomem(e);
         return;
     }
-    if (!read_ok(e, fs, arena_requests(e, b->requests, b->sc, b->plan, RESOLVE_WORKSPACE_BYTES)) ||
-        !read_ok(e, fs, arena_requests(e, b->rebuilt_arena, b->sc, b->plan, RESOLVE_WORKSPACE_BYTES)) ||
+    if (!read_ok(e, fs, arena_requests(e, b->requests, b->sc, b->plan)) ||
+        !read_ok(e, fs, arena_requests(e, b->rebuilt_arena, b->sc, b->plan)) ||
         !read_ok(e, fs, arena_pack(e, b->rebuilt_arena, b->sc))) {
         b->requests = NULL;
         b->rebuilt_arena = NULL;
@@ -171,7 +171,8 @@ rp_code bundle_load(rp_err *e, bundle **out, findings *fs, scratch *sc, store *s
     if (!e->code && b->plan) {
         findings quiet; /* refusals are reported once, by the resolve check */
         findings_init(&quiet, sc);
-        if (resolve_plan(e, &quiet, &b->calls, &b->n_calls, &b->calls_ok, sc, b->plan, "plan/plan.json"))
+        if (resolve_plan(e, &quiet, &b->calls, &b->n_calls, &b->calls_ok, sc, b->plan, b->recorded_calls,
+                         b->n_recorded_calls))
             return e->code;
     }
     *out = b;

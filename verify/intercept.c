@@ -27,8 +27,8 @@ static void check_line(findings *fs, intercept_counts *c, const resolved_call *r
         differs(at, "outOfPlace", truth[out_of_place], truth[l->out_of_place]);
     if (l->sm_count_target)
         differs(at, "smCountTarget", "unset", "set");
-    if (r->has_bias != l->has_bias)
-        differs(at, "biasPointer", truth[r->has_bias], truth[l->has_bias]);
+    if (r->has[LT_BIAS] != l->has_bias)
+        differs(at, "biasPointer", truth[r->has[LT_BIAS]], truth[l->has_bias]);
     c->fields += l->printed;
     c->not_observed = scratch_printf(fs->sc, "alpha, the heuristic preference%s%s",
                                      *l->elided ? ", defaults the line elides: " : "", l->elided);

@@ -182,6 +182,8 @@ static void put_typed_op(jw *j, const plan *p, uint64_t index)
     if (kernel) {
         jw_u64(j, "shared_bytes", n->shared_bytes);
         jw_str(j, "source", n->source);
+    } else if (n->op == NODE_MATMUL && p->resolver == RESOLVE_GIVEN) {
+        jw_u64(j, "workspace_bytes", n->workspace_bytes);
     } else if (n->op == NODE_MATMUL) {
         put_spec(j, &n->spec);
     }

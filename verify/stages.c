@@ -1,6 +1,7 @@
 /* Plan, arena, calls and contract: the stages that compare documents with what is rebuilt from the plan. */
 #include "arena/check.h"
 #include "artifacts/base/text.h"
+#include "plan/lt_rules.h"
 #include "verify/verify.h"
 
 static const char plan_path[] = "plan/plan.json", arena_path[] = "plan/arena.json",
@@ -70,10 +71,16 @@ void verify_calls(rp_err *e, report *r, const bundle *b)
         report_not_checkable(r, "plan.json could not be read");
         return;
     }
-    if (resolve_plan(e, &r->fs, &calls, &n, &ok, r->sc, b->plan, plan_path))
+    if (resolve_plan(e, &r->fs, &calls, &n, &ok, r->sc, b->plan, b->recorded_calls, b->n_recorded_calls))
         return;
-    report_end(r, "policy %s: %llu calls resolved, %d rules each, every reach within its buffer",
-               b->plan->resolver_name, (unsigned long long)n, RULE_COUNT);
+    bool given = b->plan->resolver == RESOLVE_GIVEN;
+    if (given)
+        report_end(
+            r, "policy given: %llu recorded calls bound to their nodes, judged by %zu rules of the library",
+            (unsigned long long)n, lt_rules_count);
+    else
+        report_end(r, "policy %s: %llu calls resolved, %d rules each, every reach within its buffer",
+                   b->plan->resolver_name, (unsigned long long)n, RULE_COUNT);
     report_begin(r, "resolve.captured", true);
     if (!ok || !b->have_recorded_calls) {
         report_not_checkable(r, ok ? "resolved_calls.json could not be read"
@@ -82,7 +89,10 @@ void verify_calls(rp_err *e, report *r, const bundle *b)
     }
     uint64_t fields =
         calls_compare(&r->fs, b->plan, calls, n, b->recorded_calls, b->n_recorded_calls, calls_path);
-    report_end(r, "resolved against captured descriptors, %llu fields", (unsigned long long)fields);
+    report_end(r,
+               given ? "policy given: %llu fields of the recorded descriptors are taken as given"
+                     : "resolved against captured descriptors, %llu fields",
+               (unsigned long long)fields);
 }
 
 static uint64_t applying(const contract *c)

@@ -18,11 +18,11 @@ static rp_code make_desc(rp_err *e, matmul *m, const memory *mem, const job_step
     int32_t transa = s->call.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     int32_t transb = s->call.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     int32_t mode = CUBLASLT_POINTER_MODE_HOST;
-    static const cublasLtEpilogue_t epilogues[LT_EPI_COUNT] = {
-        [LT_EPI_DEFAULT] = CUBLASLT_EPILOGUE_DEFAULT,
-        [LT_EPI_RELU] = CUBLASLT_EPILOGUE_RELU,
-        [LT_EPI_BIAS] = CUBLASLT_EPILOGUE_BIAS,
-        [LT_EPI_RELU_BIAS] = CUBLASLT_EPILOGUE_RELU_BIAS,
+    static const cublasLtEpilogue_t epilogues[LTE_COUNT] = {
+        [LTE_DEFAULT] = CUBLASLT_EPILOGUE_DEFAULT,
+        [LTE_RELU] = CUBLASLT_EPILOGUE_RELU,
+        [LTE_BIAS] = CUBLASLT_EPILOGUE_BIAS,
+        [LTE_RELU_BIAS] = CUBLASLT_EPILOGUE_RELU_BIAS,
     };
     uint32_t epilogue = epilogues[s->call.epilogue];
     if (lt_ok(e, cublasLtMatmulDescCreate(&m->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
@@ -55,7 +55,7 @@ static rp_code make_desc(rp_err *e, matmul *m, const memory *mem, const job_step
 
 static rp_code make_layout(rp_err *e, cublasLtMatrixLayout_t *out, const lt_matrix *x, const char *name)
 {
-    int32_t order = x->order == LT_ROW ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
+    int32_t order = x->order == LTO_ROW ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
     if (lt_ok(e, cublasLtMatrixLayoutCreate(out, cuda_type(x->type), x->rows, x->cols, (int64_t)x->ld),
               "cublasLtMatrixLayoutCreate of %s", name))
         return e->code;

@@ -177,8 +177,8 @@ static rp_code check_range(rp_err *e, emu_phase *p, const job_step *s, int64_t b
 static rp_code check_matrix(rp_err *e, emu_phase *p, const job_step *s, int64_t buffer, const lt_matrix *m,
                             bool write)
 {
-    uint64_t size = dtype_bytes(m->type), lines = m->order == LT_ROW ? m->rows : m->cols,
-             line = m->order == LT_ROW ? m->cols : m->rows;
+    uint64_t size = dtype_bytes(m->type), lines = m->order == LTO_ROW ? m->rows : m->cols,
+             line = m->order == LTO_ROW ? m->cols : m->rows;
     bool found = false;
     if (m->ld == line)
         return check_range(e, p, s, buffer, 0, lines * line * size, write, &found);
@@ -190,8 +190,8 @@ static rp_code check_matrix(rp_err *e, emu_phase *p, const job_step *s, int64_t 
 
 static void mark_written(emu_phase *p, int64_t buffer, const lt_matrix *m)
 {
-    uint64_t size = dtype_bytes(m->type), lines = m->order == LT_ROW ? m->rows : m->cols,
-             line = m->order == LT_ROW ? m->cols : m->rows;
+    uint64_t size = dtype_bytes(m->type), lines = m->order == LTO_ROW ? m->rows : m->cols,
+             line = m->order == LTO_ROW ? m->cols : m->rows;
     for (uint64_t i = 0; i < lines; i++)
         emu_memory_mark(p->mem, p->address[buffer] + i * m->ld * size, line * size, EMU_WRITTEN);
 }
@@ -204,7 +204,7 @@ static const uint8_t *bytes_of(emu_phase *p, int64_t buffer)
 static rp_code run_matmul(rp_err *e, emu_phase *p, const job_step *s)
 {
     const lt_call *c = &s->call;
-    lt_matrix bias = {.type = c->d.type, .order = LT_COL, .rows = c->m, .cols = 1, .ld = c->m};
+    lt_matrix bias = {.type = c->d.type, .order = LTO_COL, .rows = c->m, .cols = 1, .ld = c->m};
     if (check_matrix(e, p, s, s->a, &c->a, false) || check_matrix(e, p, s, s->b, &c->b, false) ||
         (c->beta_one && check_matrix(e, p, s, s->c, &c->c, false)) ||
         (s->bias >= 0 && check_matrix(e, p, s, s->bias, &bias, false)) ||

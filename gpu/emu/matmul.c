@@ -18,7 +18,7 @@ typedef struct {
 
 static uint64_t at(const lt_matrix *x, uint64_t row, uint64_t col)
 {
-    return x->order == LT_ROW ? row * x->ld + col : col * x->ld + row;
+    return x->order == LTO_ROW ? row * x->ld + col : col * x->ld + row;
 }
 
 static inline __attribute__((always_inline)) void block(float *out, const float *a, const float *b,
@@ -63,7 +63,7 @@ static block_fn *choose(void)
 
 static bool has_relu(lt_epilogue ep)
 {
-    return ep == LT_EPI_RELU || ep == LT_EPI_RELU_BIAS;
+    return ep == LTE_RELU || ep == LTE_RELU_BIAS;
 }
 
 static void finish32(const work *w, uint64_t row, uint64_t col, float v)

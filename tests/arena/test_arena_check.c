@@ -24,7 +24,7 @@ static arena start(void)
     findings_init(&fs, a.sc);
     cr_assert(!plan_read(&e, &a.p, a.sc, "p", t_slurp(a.sc, plan_path)) &&
               !plan_reach_build(&e, &a.reach, a.sc, a.p, "p"));
-    cr_assert(!arena_requests(&e, &a.built, a.sc, a.p, 33554432) && !arena_pack(&e, &a.built, a.sc));
+    cr_assert(!arena_requests(&e, &a.built, a.sc, a.p) && !arena_pack(&e, &a.built, a.sc));
     cr_assert(!arena_read(&e, &a.l, a.sc, "a", t_slurp(a.sc, arena_path)) &&
               !arena_bind(&e, &fs, &a.l, &a.built, "a") && !fs.n);
     return a;

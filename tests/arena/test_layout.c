@@ -42,8 +42,7 @@ static arena_layout pack_plan(scratch *sc, const plan *p)
 {
     rp_err e = {0};
     arena_layout l = {0};
-    cr_assert(!arena_requests(&e, &l, sc, p, RESOLVE_WORKSPACE_BYTES) && !arena_pack(&e, &l, sc), "%s",
-              e.msg);
+    cr_assert(!arena_requests(&e, &l, sc, p) && !arena_pack(&e, &l, sc), "%s", e.msg);
     return l;
 }
 
@@ -240,7 +239,7 @@ Test(layout, sizes_beyond_64_bits)
     plan p = {.buffers = &b, .n_buffers = 1, .nodes = &n, .n_nodes = 1};
     arena_layout l;
     e = (rp_err){0};
-    cr_expect_eq(arena_requests(&e, &l, sc, &p, 0), RP_INVALID);
+    cr_expect_eq(arena_requests(&e, &l, sc, &p), RP_INVALID);
     cr_expect_eq(e.id, FIND_ARENA_BOUNDS);
     scratch_free(sc);
 }
@@ -287,12 +286,17 @@ Test(layout, order_of_requests)
                         {.id = "b", .owner = OWNER_SYSTEM},
                         {.id = "a", .owner = OWNER_SYSTEM}};
     plan_slot slots[2] = {{.port = "a", .buffer = 2}, {.port = "b", .buffer = 1}};
-    plan_node n[2] = {{.op = NODE_MATMUL, .n_operands = 2, .operands = slots, .has_destination = true},
-                      {.op = NODE_MATMUL, .n_operands = 2, .operands = slots, .has_destination = true}};
-    plan p = {.buffers = b, .n_buffers = 3, .nodes = n, .n_nodes = 2, .n_symbols = 40};
+    const plan_node matmul = {.op = NODE_MATMUL,
+                              .n_operands = 2,
+                              .operands = slots,
+                              .has_destination = true,
+                              .workspace_bytes = 512};
+    plan_node n[3] = {matmul, matmul, matmul};
+    n[2].workspace_bytes = 0;
+    plan p = {.buffers = b, .n_buffers = 3, .nodes = n, .n_nodes = 3, .n_symbols = 40};
     rp_err e = {0};
     arena_layout l;
-    cr_assert_eq(arena_requests(&e, &l, sc, &p, 512), RP_OK);
+    cr_assert_eq(arena_requests(&e, &l, sc, &p), RP_OK);
     static const char *const names[] = {"parameters", "a", "b", "d", "workspace@0", "workspace@1"};
     cr_assert_eq(l.n, 6);
     for (int i = 0; i < 6; i++)

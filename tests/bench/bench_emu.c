@@ -144,9 +144,9 @@ static void bench_matmul(unsigned cores)
                  .n = M,
                  .k = K,
                  .trans_b = true,
-                 .a = {DT_F16, LT_ROW, M, K, K},
-                 .b = {DT_F16, LT_ROW, M, K, K},
-                 .c = {DT_F32, LT_COL, M, M, M}};
+                 .a = {DT_F16, LTO_ROW, M, K, K},
+                 .b = {DT_F16, LTO_ROW, M, K, K},
+                 .c = {DT_F32, LTO_COL, M, M, M}};
     c.d = c.c;
     uint8_t *a = calloc(M * K, 2), *d = calloc((size_t)M * M, 4);
     for (uint64_t i = 0; i < M * K; i++)

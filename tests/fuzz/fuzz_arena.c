@@ -21,9 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     arena_counts counts;
     findings_init(&fs, sc);
     if (!plan_read(&e, &p, sc, "plan.json", plan_text) && p->n_nodes <= 256 &&
-        !arena_read(&e, &recorded, sc, "arena.json", text) &&
-        !arena_requests(&e, &requests, sc, p, RESOLVE_WORKSPACE_BYTES) &&
-        !arena_requests(&e, &rebuilt, sc, p, RESOLVE_WORKSPACE_BYTES) && !arena_pack(&e, &rebuilt, sc) &&
+        !arena_read(&e, &recorded, sc, "arena.json", text) && !arena_requests(&e, &requests, sc, p) &&
+        !arena_requests(&e, &rebuilt, sc, p) && !arena_pack(&e, &rebuilt, sc) &&
         !plan_reach_build(&e, &reach, sc, p, "plan.json")) {
         arena_compare(&fs, &rebuilt, &recorded, "arena.json");
         if (!arena_bind(&e, &fs, &recorded, &requests, "arena.json")) {

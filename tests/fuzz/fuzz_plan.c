@@ -26,8 +26,8 @@ static void arena_of(scratch *sc, const plan *p, bool sound)
     plan_reach reach;
     arena_counts counts;
     findings_init(&fs, sc);
-    if (!arena_requests(&e, &l, sc, p, RESOLVE_WORKSPACE_BYTES) && !arena_pack(&e, &l, sc) &&
-        !plan_reach_build(&e, &reach, sc, p, "plan.json") &&
+    if (!arena_requests(&e, &l, sc, p) && !arena_pack(&e, &l, sc) &&
+        !plan_reach_build(&e, &reach, sc, p, NULL, 0) &&
         !arena_validate(&e, &fs, &counts, &l, p, &reach, "arena.json"))
         for (size_t i = 0; i < fs.n; i++)
             must(!sound || (fs.v[i].id != FIND_ARENA_OVERLAP && fs.v[i].id != FIND_ARENA_BOUNDS &&
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         bool ok;
         arena_of(sc, p, !fs.n && !fs.nomem);
         if (!fs.n)
-            (void)!resolve_plan(&e, &fs, &calls, &n_calls, &ok, sc, p, "plan.json");
+            (void)!resolve_plan(&e, &fs, &calls, &n_calls, &ok, sc, p, NULL, 0);
     }
     must(clean(&e));
     scratch_free(sc);

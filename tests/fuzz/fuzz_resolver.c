@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     findings_init(&fs, sc);
     if (!plan_read(&e, &p, sc, "plan.json", plan_text) && p->n_nodes <= 256 &&
         !calls_read(&e, &recorded, &n_recorded, sc, "calls.json", text) &&
-        !resolve_plan(&e, &fs, &calls, &n_calls, &ok, sc, p, "plan.json") && ok) {
+        !resolve_plan(&e, &fs, &calls, &n_calls, &ok, sc, p, recorded, n_recorded) && ok) {
         (void)calls_compare(&fs, p, calls, n_calls, recorded, n_recorded, "calls.json");
         for (uint64_t i = 0; i < n_calls; i++)
             (void)resolve_sentence(sc, p, &calls[i]);

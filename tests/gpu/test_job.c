@@ -46,10 +46,10 @@ static void rig_init(rig *r)
         .call = {.m = 4,
                  .n = 4,
                  .k = 8,
-                 .a = {DT_F16, LT_ROW, 4, 8, 8},
-                 .b = {DT_F16, LT_ROW, 4, 8, 8},
-                 .c = {DT_F32, LT_COL, 4, 4, 4},
-                 .d = {DT_F32, LT_COL, 4, 4, 4},
+                 .a = {DT_F16, LTO_ROW, 4, 8, 8},
+                 .b = {DT_F16, LTO_ROW, 4, 8, 8},
+                 .c = {DT_F32, LTO_COL, 4, 4, 4},
+                 .d = {DT_F32, LTO_COL, 4, 4, 4},
                  .trans_b = true,
                  .workspace_bytes = 1024},
         .a = 1,
@@ -292,8 +292,8 @@ Test(job, refuses_matmuls)
     REFUSED("/steps/0/call/d/ld", r.steps[0].call.d.ld = UINT64_C(1) << 51);
     REFUSED("/steps/0/call", r.buffers[4].offset_bytes = 264); /* the library was promised 256 */
     REFUSED("/steps/0", r.steps[0].bias = 2);
-    REFUSED("/steps/0", r.steps[0].call.epilogue = LT_EPI_BIAS);
-    REFUSED("/steps/0/call", r.steps[0].call.epilogue = LT_EPI_RELU_BIAS;
+    REFUSED("/steps/0", r.steps[0].call.epilogue = LTE_BIAS);
+    REFUSED("/steps/0/call", r.steps[0].call.epilogue = LTE_RELU_BIAS;
             r.steps[0].bias = 2); /* f32 bias, 8 bytes */
     REFUSED("/steps/0", r.steps[0].call.workspace_bytes = 0);
     REFUSED("/steps/0", r.steps[0].workspace = -1);

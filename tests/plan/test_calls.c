@@ -27,7 +27,7 @@ static both start(const char *name)
     findings_init(&b.fs, b.sc);
     b.text = shipped(b.sc, name, file);
     cr_assert(!plan_read(&b.e, &b.p, b.sc, "p", shipped(b.sc, name, "plan/plan.json")));
-    cr_assert(!resolve_plan(&b.e, &b.fs, &b.resolved, &b.n_resolved, &ok, b.sc, b.p, "p") && ok);
+    cr_assert(!resolve_plan(&b.e, &b.fs, &b.resolved, &b.n_resolved, &ok, b.sc, b.p, NULL, 0) && ok);
     cr_assert(!calls_read(&b.e, &b.recorded, &b.n_recorded, b.sc, file, b.text), "%s: %s", b.e.where,
               b.e.msg);
     return b;

@@ -38,17 +38,17 @@ Test(lt_log, real_lines)
         int64_t algorithm;
         const char *elided;
     } want[N_LINES] = {
-        {"cublasLtMatmul", DT_F16, 1024, 1024, 768, 768, 1048576, 0, 23, true, true, LT_EPI_BIAS, 66,
+        {"cublasLtMatmul", DT_F16, 1024, 1024, 768, 768, 1048576, 0, 23, true, true, LTE_BIAS, 66,
          "a/order, b/order, c/order, d/order, trans_b"},
-        {"cublasLtMatmul", DT_F16, 1024, 1024, 768, 768, 1048576, 0, 23, true, true, LT_EPI_RELU_BIAS, 66,
+        {"cublasLtMatmul", DT_F16, 1024, 1024, 768, 768, 1048576, 0, 23, true, true, LTE_RELU_BIAS, 66,
          "a/order, b/order, c/order, d/order, trans_b"},
-        {"cublasLtMatmul", DT_BF16, 3072, 512, 768, 768, 1048576, 0, 22, false, true, LT_EPI_BIAS, 66,
+        {"cublasLtMatmul", DT_BF16, 3072, 512, 768, 768, 1048576, 0, 22, false, true, LTE_BIAS, 66,
          "a/order, b/order, c/order, d/order, trans_a, trans_b"},
-        {"cublasLtHSHMatmul", DT_F16, 1024, 1024, 768, 768, 0, 132, 23, true, false, LT_EPI_DEFAULT, 66,
+        {"cublasLtHSHMatmul", DT_F16, 1024, 1024, 768, 768, 0, 132, 23, true, false, LTE_DEFAULT, 66,
          "a/order, b/order, c/order, d/order, trans_b, epilogue"},
-        {"cublasLtSSSMatmul", DT_F32, 1024, 1024, 768, 768, 0, 132, 23, true, false, LT_EPI_DEFAULT, 55,
+        {"cublasLtSSSMatmul", DT_F32, 1024, 1024, 768, 768, 0, 132, 23, true, false, LTE_DEFAULT, 55,
          "a/order, b/order, c/order, d/order, trans_b, epilogue"},
-        {"cublasLtMatmul", DT_F16, 768, 4, 768, 98304, 1048576, 0, 23, true, true, LT_EPI_BIAS, 66,
+        {"cublasLtMatmul", DT_F16, 768, 4, 768, 98304, 1048576, 0, 23, true, true, LTE_BIAS, 66,
          "a/order, b/order, c/order, d/order, trans_b"},
     };
     scratch *sc = scratch_new(0);
@@ -61,7 +61,7 @@ Test(lt_log, real_lines)
                   "line %zu", i);
         cr_expect(c->m == want[i].m && c->n == want[i].n && c->k == want[i].k, "line %zu: %d %d %d", i,
                   (int)c->m, (int)c->n, (int)c->k);
-        cr_expect(c->a.order == LT_COL && c->d.order == LT_COL && c->d.rows == want[i].m &&
+        cr_expect(c->a.order == LTO_COL && c->d.order == LTO_COL && c->d.rows == want[i].m &&
                       c->d.cols == want[i].n && c->b.ld == want[i].ldb,
                   "line %zu", i);
         cr_expect(c->trans_a == want[i].trans_a && !c->trans_b && c->epilogue == want[i].epilogue &&
@@ -101,8 +101,8 @@ Test(lt_log, elided_defaults)
                                                              "new=1] beta=1 outOfPlace=1 "
                                                              "workSpaceSizeInBytes=33554432 stream=0X0\n");
     cr_expect_str_eq(l.elided, "");
-    cr_expect(l.call.a.order == LT_ROW && l.call.c.order == LT_COL && !l.call.trans_a && l.call.trans_b);
-    cr_expect(l.call.epilogue == LT_EPI_RELU && l.call.beta_one && l.out_of_place && l.algorithm_id == 7 &&
+    cr_expect(l.call.a.order == LTO_ROW && l.call.c.order == LTO_COL && !l.call.trans_a && l.call.trans_b);
+    cr_expect(l.call.epilogue == LTE_RELU && l.call.beta_one && l.out_of_place && l.algorithm_id == 7 &&
               l.call.workspace_bytes == 33554432);
     scratch_free(sc);
 }

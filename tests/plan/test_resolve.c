@@ -104,19 +104,18 @@ Test(resolve, weight_view)
         rp_err e = {0};
         bool ok = false;
         findings_init(&fs, sc);
-        cr_assert(!resolve_plan(&e, &fs, &c, &calls, &ok, sc, p, "plan.json") && ok && fs.n == 0 &&
-                  calls == 1);
+        cr_assert(!resolve_plan(&e, &fs, &c, &calls, &ok, sc, p, NULL, 0) && ok && fs.n == 0 && calls == 1);
         cr_expect(c->node == 2 && c->call.m == m && c->call.n == n && c->call.k == k);
         cr_expect_str_eq(p->buffers[c->buffer[LT_A]].id, "wt");
         cr_expect_str_eq(p->buffers[c->buffer[LT_B]].id, "x");
         cr_expect_str_eq(p->buffers[c->buffer[LT_D]].id, "p32");
         cr_expect_eq(c->buffer[LT_C], c->buffer[LT_D]);
-        expect_matrix(&c->call.a, DT_F16, LT_ROW, m, k, k, "A");
-        expect_matrix(&c->call.b, DT_F16, LT_ROW, n, k, k, "B");
-        expect_matrix(&c->call.d, DT_F32, LT_COL, m, n, m, "D");
-        expect_matrix(&c->call.c, DT_F32, LT_COL, m, n, m, "C");
+        expect_matrix(&c->call.a, DT_F16, LTO_ROW, m, k, k, "A");
+        expect_matrix(&c->call.b, DT_F16, LTO_ROW, n, k, k, "B");
+        expect_matrix(&c->call.d, DT_F32, LTO_COL, m, n, m, "D");
+        expect_matrix(&c->call.c, DT_F32, LTO_COL, m, n, m, "C");
         cr_expect(c->spec_trans_a && !c->spec_trans_b && !c->call.trans_a && c->call.trans_b);
-        cr_expect(!c->call.beta_one && c->call.epilogue == LT_EPI_DEFAULT && !c->has_bias &&
+        cr_expect(!c->call.beta_one && c->call.epilogue == LTE_DEFAULT && !c->has[LT_BIAS] &&
                   !c->c_is_operand);
         cr_expect_eq(c->call.workspace_bytes, 33554432);
         cr_expect(c->reach_elements[LT_A] == m * k && c->buffer_elements[LT_A] == m * k);
@@ -136,19 +135,19 @@ Test(resolve, reaches)
         bool ok;
         uint64_t reach;
     } cases[] = {
-        {{DT_F16, LT_COL, 2, 8, 2}, true, 16},
-        {{DT_F16, LT_ROW, 2, 8, 2}, true, 10}, /* the other formula, for contrast */
-        {{DT_F16, LT_ROW, 1, 8, 1}, true, 8},
-        {{DT_F16, LT_COL, 8, 1, 1}, true, 8},
-        {{DT_F16, LT_ROW, 1024, 768, 768}, true, 786432},
-        {{DT_F32, LT_COL, 1024, 1024, 1024}, true, 1048576},
-        {{DT_F32, LT_COL, 3, 2, 10}, true, 13},
-        {{DT_F32, LT_COL, 0, 2, 10}, false, 0},
-        {{DT_F32, LT_COL, 3, 0, 10}, false, 0},
-        {{DT_F32, LT_COL, 3, 2, 0}, false, 0},
-        {{DT_F32, LT_COL, 3, 3, UINT64_C(1) << 63}, false, 0},
-        {{DT_F32, LT_COL, 3, 2, UINT64_MAX - 2}, false, 0},
-        {{DT_F32, LT_COL, 2, 2, UINT64_MAX - 2}, true, UINT64_MAX},
+        {{DT_F16, LTO_COL, 2, 8, 2}, true, 16},
+        {{DT_F16, LTO_ROW, 2, 8, 2}, true, 10}, /* the other formula, for contrast */
+        {{DT_F16, LTO_ROW, 1, 8, 1}, true, 8},
+        {{DT_F16, LTO_COL, 8, 1, 1}, true, 8},
+        {{DT_F16, LTO_ROW, 1024, 768, 768}, true, 786432},
+        {{DT_F32, LTO_COL, 1024, 1024, 1024}, true, 1048576},
+        {{DT_F32, LTO_COL, 3, 2, 10}, true, 13},
+        {{DT_F32, LTO_COL, 0, 2, 10}, false, 0},
+        {{DT_F32, LTO_COL, 3, 0, 10}, false, 0},
+        {{DT_F32, LTO_COL, 3, 2, 0}, false, 0},
+        {{DT_F32, LTO_COL, 3, 3, UINT64_C(1) << 63}, false, 0},
+        {{DT_F32, LTO_COL, 3, 2, UINT64_MAX - 2}, false, 0},
+        {{DT_F32, LTO_COL, 2, 2, UINT64_MAX - 2}, true, UINT64_MAX},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t r = 99;
@@ -178,15 +177,15 @@ Test(resolve, orientations)
         cr_assert(resolve(&o, &fs, &c, sc), "%s", fs.v[0].message);
         cr_expect(c.call.trans_a == !ta && c.call.trans_b == !tb);
         if (ta)
-            expect_matrix(&c.call.a, DT_F16, LT_ROW, 4, 5, 5, "A");
+            expect_matrix(&c.call.a, DT_F16, LTO_ROW, 4, 5, 5, "A");
         else
-            expect_matrix(&c.call.a, DT_F16, LT_ROW, 5, 4, 4,
+            expect_matrix(&c.call.a, DT_F16, LTO_ROW, 5, 4, 4,
                           "A"); /* the facts' test: N/N gives 5 x 4 ld 4 T */
         if (tb)
-            expect_matrix(&c.call.b, DT_F16, LT_ROW, 5, 3, 3, "B");
+            expect_matrix(&c.call.b, DT_F16, LTO_ROW, 5, 3, 3, "B");
         else
-            expect_matrix(&c.call.b, DT_F16, LT_ROW, 3, 5, 5, "B");
-        expect_matrix(&c.call.d, DT_F32, LT_COL, 4, 3, 4, "D");
+            expect_matrix(&c.call.b, DT_F16, LTO_ROW, 3, 5, 5, "B");
+        expect_matrix(&c.call.d, DT_F32, LTO_COL, 4, 3, 4, "D");
         cr_expect(c.reach_elements[LT_A] == 20 && c.reach_elements[LT_B] == 15 &&
                   c.reach_elements[LT_C] == 12 && c.reach_elements[LT_D] == 12);
     }
@@ -222,18 +221,18 @@ Test(resolve, destination_order)
     make(&o, s);
     o.node.destination.layout = layout2(4, 3, LAYOUT_RIGHT_MAJOR);
     cr_assert(resolve(&o, &fs, &c, sc));
-    expect_matrix(&c.call.d, DT_F32, LT_ROW, 4, 3, 3, "D");
-    expect_matrix(&c.call.c, DT_F32, LT_ROW, 4, 3, 3, "C");
+    expect_matrix(&c.call.d, DT_F32, LTO_ROW, 4, 3, 3, "D");
+    expect_matrix(&c.call.c, DT_F32, LTO_ROW, 4, 3, 3, "C");
     cr_expect(strstr(resolve_sentence(sc, &o.p, &c), "stored row-major") != NULL);
     /* Both spellings: column-major is preferred, wherever it stands. */
     o.node.destination.layout.n_spellings = 2;
     o.node.destination.layout.spellings[1].kind = LAYOUT_LEFT_MAJOR;
     cr_assert(resolve(&o, &fs, &c, sc));
-    expect_matrix(&c.call.d, DT_F32, LT_COL, 4, 3, 4, "D");
+    expect_matrix(&c.call.d, DT_F32, LTO_COL, 4, 3, 4, "D");
     /* m = 1: the bytes of both are the same, the descriptors are not. */
     make(&o, (lt_spec){.m = 1, .n = 3, .k = 5, .lda = 1, .ldb = 5, .d = DT_F32});
     cr_assert(resolve(&o, &fs, &c, sc));
-    expect_matrix(&c.call.d, DT_F32, LT_COL, 1, 3, 1, "D");
+    expect_matrix(&c.call.d, DT_F32, LTO_COL, 1, 3, 1, "D");
     scratch_free(sc);
 }
 
@@ -244,10 +243,10 @@ Test(resolve, forms)
         lt_epilogue epilogue;
         bool bias, accumulate;
     } cases[] = {
-        {LT_FORM_PLAIN, LT_EPI_DEFAULT, false, false},      {LT_FORM_PLAIN, LT_EPI_RELU, false, false},
-        {LT_FORM_BIAS, LT_EPI_BIAS, true, false},           {LT_FORM_BIAS, LT_EPI_RELU_BIAS, true, false},
-        {LT_FORM_ACCUMULATE, LT_EPI_DEFAULT, false, true},  {LT_FORM_ACCUMULATE, LT_EPI_RELU, false, true},
-        {LT_FORM_ACCUMULATE_BIAS, LT_EPI_BIAS, true, true},
+        {LT_FORM_PLAIN, LTE_DEFAULT, false, false},      {LT_FORM_PLAIN, LTE_RELU, false, false},
+        {LT_FORM_BIAS, LTE_BIAS, true, false},           {LT_FORM_BIAS, LTE_RELU_BIAS, true, false},
+        {LT_FORM_ACCUMULATE, LTE_DEFAULT, false, true},  {LT_FORM_ACCUMULATE, LTE_RELU, false, true},
+        {LT_FORM_ACCUMULATE_BIAS, LTE_BIAS, true, true},
     };
     scratch *sc = scratch_new(0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -264,7 +263,7 @@ Test(resolve, forms)
                            .epilogue = cases[i].epilogue});
         cr_assert(resolve(&o, &fs, &c, sc), "%s", fs.v[0].message);
         cr_expect(c.call.epilogue == cases[i].epilogue && c.call.beta_one == cases[i].accumulate);
-        cr_expect(c.has_bias == cases[i].bias && c.c_is_operand == cases[i].accumulate);
+        cr_expect(c.has[LT_BIAS] == cases[i].bias && c.c_is_operand == cases[i].accumulate);
         cr_expect_eq(c.buffer[LT_C], (uint64_t)(cases[i].accumulate ? C : D));
         if (cases[i].bias)
             cr_expect(c.buffer[LT_BIAS] == BIAS && c.reach_elements[LT_BIAS] == 4 &&
@@ -309,7 +308,7 @@ static void with_bias(one *o)
 {
     lt_spec s = plain;
     s.form = LT_FORM_BIAS;
-    s.epilogue = LT_EPI_BIAS;
+    s.epilogue = LTE_BIAS;
     make(o, s);
 }
 
@@ -384,12 +383,12 @@ static void bias_row(one *o)
 }
 static void epilogue_extra(one *o)
 {
-    o->node.spec.epilogue = LT_EPI_BIAS;
+    o->node.spec.epilogue = LTE_BIAS;
 }
 static void epilogue_lost(one *o)
 {
     with_bias(o);
-    o->node.spec.epilogue = LT_EPI_RELU;
+    o->node.spec.epilogue = LTE_RELU;
 }
 static void ld_a(one *o)
 {
@@ -519,7 +518,7 @@ Test(resolve, a_plan_of_several)
     plan_node nodes[] = {good.node, {.op = NODE_FREE}, bad.node};
     plan p = {.buffers = good.buffers, .n_buffers = N_BUFFERS, .nodes = nodes, .n_nodes = 3};
     findings_init(&fs, sc);
-    cr_assert_eq(resolve_plan(&e, &fs, &c, &n, &ok, sc, &p, "plan.json"), RP_OK);
+    cr_assert_eq(resolve_plan(&e, &fs, &c, &n, &ok, sc, &p, NULL, 0), RP_OK);
     cr_expect(n == 2 && !ok && c[0].node == 0 && c[1].node == 2);
     cr_assert_eq(fs.n, 1);
     cr_expect_str_eq(fs.v[0].where, "/nodes/2/spec");

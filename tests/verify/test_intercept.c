@@ -24,7 +24,7 @@ static resolved_call the_call(scratch *sc)
     findings_init(&fs, sc);
     cr_assert(
         !plan_read(&e, &p, sc, "p", t_slurp(sc, "artifacts/workloads/weight_view.small/plan/plan.json")));
-    cr_assert(!resolve_plan(&e, &fs, &c, &n, &ok, sc, p, "p") && ok && n == 1);
+    cr_assert(!resolve_plan(&e, &fs, &c, &n, &ok, sc, p, NULL, 0) && ok && n == 1);
     return c[0];
 }
 

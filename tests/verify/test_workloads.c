@@ -143,7 +143,7 @@ static void look(seen *s, const plan *p)
         s->bias += matmul && n->spec.form == LT_FORM_BIAS;
         s->accumulate += matmul && n->spec.form == LT_FORM_ACCUMULATE;
         s->f32_operands += matmul && n->spec.a == DT_F32;
-        s->relu += matmul && n->spec.epilogue == LT_EPI_RELU;
+        s->relu += matmul && n->spec.epilogue == LTE_RELU;
         s->column += matmul && layout_has(&n->destination.layout, LAYOUT_LEFT_MAJOR);
         s->row += matmul && !layout_has(&n->destination.layout, LAYOUT_LEFT_MAJOR);
         s->copy += n->op == NODE_COPY;
@@ -248,7 +248,7 @@ static findings *check_plan(scratch *sc, const char *text)
     }
     cr_assert_eq(plan_check(&e, fs, p, "plan"), RP_OK);
     cr_assert_eq(plan_reach_build(&e, &reach, sc, p, "plan"), RP_OK);
-    cr_assert_eq(arena_requests(&e, &l, sc, p, RESOLVE_WORKSPACE_BYTES), RP_OK);
+    cr_assert_eq(arena_requests(&e, &l, sc, p), RP_OK);
     cr_assert_eq(arena_pack(&e, &l, sc), RP_OK);
     cr_assert_eq(arena_validate(&e, fs, &n, &l, p, &reach, "arena"), RP_OK);
     return fs;
@@ -354,7 +354,7 @@ static void run_kernel(const machine *m, const plan_node *n)
 static uint64_t element_of(const lt_matrix *x, uint64_t row, uint64_t col)
 {
     cr_assert(row < x->rows && col < x->cols);
-    return x->order == LT_ROW ? row * x->ld + col : col * x->ld + row;
+    return x->order == LTO_ROW ? row * x->ld + col : col * x->ld + row;
 }
 
 /* By the resolved descriptors alone, as the library does it: FP32 sums, k ascending. */
@@ -374,7 +374,7 @@ static void run_matmul(const machine *m, const resolved_call *c)
                 sum += (float)dtype_load(k->c.type, m->at[c->buffer[LT_C]], element_of(&k->c, i, j));
             if (lt_epilogue_has_bias(k->epilogue))
                 sum += (float)dtype_load(k->d.type, m->at[c->buffer[LT_BIAS]], i);
-            if (k->epilogue == LT_EPI_RELU && sum < 0)
+            if (k->epilogue == LTE_RELU && sum < 0)
                 sum = 0;
             dtype_store(k->d.type, m->at[c->buffer[LT_D]], element_of(&k->d, i, j), (double)sum);
         }

@@ -14,12 +14,12 @@ static double value(uint64_t i, unsigned salt)
 
 static uint64_t place(const lt_matrix *m, uint64_t r, uint64_t c)
 {
-    return m->order == LT_ROW ? r * m->ld + c : c * m->ld + r;
+    return m->order == LTO_ROW ? r * m->ld + c : c * m->ld + r;
 }
 
 static lt_matrix shape(dtype t, lt_order o, uint64_t rows, uint64_t cols, uint64_t pad)
 {
-    return (lt_matrix){t, o, rows, cols, (o == LT_ROW ? cols : rows) + pad};
+    return (lt_matrix){t, o, rows, cols, (o == LTO_ROW ? cols : rows) + pad};
 }
 
 static void *filled(const lt_matrix *m, unsigned salt)
@@ -47,7 +47,7 @@ static float expected(const lt_call *c, const matmul_operands *m, const uint8_t 
         acc += (float)dtype_load(c->c.type, before, place(&c->c, r, j));
     if (lt_epilogue_has_bias(c->epilogue))
         acc += (float)dtype_load(c->d.type, m->bias, r);
-    if ((c->epilogue == LT_EPI_RELU || c->epilogue == LT_EPI_RELU_BIAS) && acc < 0)
+    if ((c->epilogue == LTE_RELU || c->epilogue == LTE_RELU_BIAS) && acc < 0)
         acc = 0;
     return acc;
 }
@@ -56,7 +56,7 @@ static void check(const lt_call *c, unsigned threads)
 {
     rp_err e = {0};
     uint64_t n;
-    lt_matrix bias = {c->d.type, LT_COL, c->m, 1, c->m};
+    lt_matrix bias = {c->d.type, LTO_COL, c->m, 1, c->m};
     uint8_t *a = filled(&c->a, 1), *b = filled(&c->b, 2), *d = filled(&c->d, 3), *before = filled(&c->d, 3),
             *v = filled(&bias, 4);
     cr_assert(lt_reach(&c->d, &n));
@@ -89,12 +89,12 @@ Test(emu_matmul, every_spelling)
                              .k = sizes[s][2],
                              .trans_a = bits & 1,
                              .trans_b = bits >> 1 & 1};
-                c.a = shape(types[t][0], bits >> 2 & 1 ? LT_ROW : LT_COL, c.trans_a ? c.k : c.m,
+                c.a = shape(types[t][0], bits >> 2 & 1 ? LTO_ROW : LTO_COL, c.trans_a ? c.k : c.m,
                             c.trans_a ? c.m : c.k, bits & PAD);
-                c.b = shape(types[t][0], bits >> 3 & 1 ? LT_ROW : LT_COL, c.trans_b ? c.n : c.k,
+                c.b = shape(types[t][0], bits >> 3 & 1 ? LTO_ROW : LTO_COL, c.trans_b ? c.n : c.k,
                             c.trans_b ? c.k : c.n, bits >> 1 & PAD);
-                c.c = c.d = shape(types[t][1], bits >> 4 & 1 ? LT_ROW : LT_COL, c.m, c.n, bits >> 2 & PAD);
-                c.epilogue = (lt_epilogue)((bits + t) % LT_EPI_COUNT);
+                c.c = c.d = shape(types[t][1], bits >> 4 & 1 ? LTO_ROW : LTO_COL, c.m, c.n, bits >> 2 & PAD);
+                c.epilogue = (lt_epilogue)((bits + t) % LTE_COUNT);
                 c.beta_one = bits >> 5 & 1;
                 check(&c, 1 + bits % 3);
             }
@@ -104,9 +104,9 @@ Test(emu_matmul, f64)
 {
     lt_call c = {.m = 9, .n = 7, .k = 5, .trans_b = true};
     rp_err e = {0};
-    c.a = shape(DT_F64, LT_ROW, 9, 5, 0);
-    c.b = shape(DT_F64, LT_ROW, 7, 5, 1);
-    c.c = c.d = shape(DT_F64, LT_COL, 9, 7, 0);
+    c.a = shape(DT_F64, LTO_ROW, 9, 5, 0);
+    c.b = shape(DT_F64, LTO_ROW, 7, 5, 1);
+    c.c = c.d = shape(DT_F64, LTO_COL, 9, 7, 0);
     double *a = filled(&c.a, 1), *b = filled(&c.b, 2), *d = filled(&c.d, 3);
     matmul_operands m = {(uint8_t *)a, (uint8_t *)b, (uint8_t *)d, NULL, (uint8_t *)d};
     cr_assert_eq(matmul_run(&e, &c, &m, 2), RP_OK, "%s", e.msg);

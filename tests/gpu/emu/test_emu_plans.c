@@ -316,7 +316,7 @@ Test(emu_plans, input_written)
 
 static void matmul(rig *g)
 {
-    lt_matrix m = {DT_F32, LT_ROW, 32, 32, 32};
+    lt_matrix m = {DT_F32, LTO_ROW, 32, 32, 32};
     rig_init(g);
     g->steps[1] = (job_step){
         .kind = JOB_MATMUL, .node = 5, .call = {.m = 32, .n = 32, .k = 32, .a = m, .b = m, .c = m, .d = m}};
