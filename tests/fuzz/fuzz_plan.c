@@ -27,7 +27,7 @@ static void arena_of(scratch *sc, const plan *p, bool sound)
     arena_counts counts;
     findings_init(&fs, sc);
     if (!arena_requests(&e, &l, sc, p) && !arena_pack(&e, &l, sc) &&
-        !plan_reach_build(&e, &reach, sc, p, NULL, 0) &&
+        !plan_reach_build(&e, &reach, sc, p, "plan.json") &&
         !arena_validate(&e, &fs, &counts, &l, p, &reach, "arena.json"))
         for (size_t i = 0; i < fs.n; i++)
             must(!sound || (fs.v[i].id != FIND_ARENA_OVERLAP && fs.v[i].id != FIND_ARENA_BOUNDS &&

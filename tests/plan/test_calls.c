@@ -45,8 +45,9 @@ Test(calls, the_captured_are_the_resolved)
     for (int i = 0; i < 2; i++) {
         both b = start(names[i]);
         cr_assert(b.n_recorded == 1 && b.n_resolved == 1);
-        /* node; the five operands; four matrices of five fields; two flags, epilogue, beta, workspace */
-        cr_expect_eq(compare(&b), 1 + 5 + 4 * 5 + 5);
+        /* node; the five operands; four matrices of five fields; two flags, compute, scale, epilogue, beta,
+         * workspace */
+        cr_expect_eq(compare(&b), 1 + 5 + 4 * 5 + 7);
         cr_expect_eq(b.fs.n, 0, "%s", t_list(b.sc, &b.fs));
         cr_expect(b.recorded->call.m == b.resolved->call.m && b.recorded->call.n == b.resolved->call.n &&
                   b.recorded->call.k == b.resolved->call.k);
@@ -90,6 +91,10 @@ Test(calls, each_field_differs)
         {"\"trans_a\": false", "\"trans_a\": true", "/calls/0/trans_a", "false", "true"},
         {"\"trans_b\": true", "\"trans_b\": false", "/calls/0/trans_b", "true", "false"},
         {"\"epilogue\": \"default\"", "\"epilogue\": \"relu\"", "/calls/0/epilogue", "default", "relu"},
+        {"\"epilogue\": \"default\"", "\"epilogue\": \"gelu\"", "/calls/0/epilogue", "default", "gelu"},
+        {"\"compute\": \"32f\"", "\"compute\": \"16f\"", "/calls/0/compute", "32f", "16f"},
+        {"\"scale\": \"f32\"", "\"scale\": \"f16\"", "/calls/0/scale", "f32", "f16"},
+        {"\"alpha\": 1", "\"alpha\": 1, \"scale_a\": \"bias\"", "/calls/0/scale_a", "null", "bias"},
         {"\"bias\": null", "\"bias\": \"bias\"", "/calls/0/bias", "null", "bias"},
         {"\"beta\": 0", "\"beta\": 1", "/calls/0/beta", "0", "1"},
         {"\"workspace_bytes\": 33554432", "\"workspace_bytes\": 0", "/calls/0/workspace_bytes", "33554432",
@@ -130,9 +135,9 @@ Test(calls, refuses)
         {"\"alpha\": 1", "\"alpha\": 2", FIND_JSON_VALUE, "/calls/0/alpha"},
         {"\"alpha\": 1", "\"alpha\": 1.0", FIND_JSON_NUMBER, "/calls/0/alpha"},
         {"\"beta\": 0", "\"beta\": 2", FIND_JSON_VALUE, "/calls/0/beta"},
-        {"\"compute\": \"32f\"", "\"compute\": \"16f\"", FIND_JSON_VALUE, "/calls/0/compute"},
-        {"\"scale\": \"f32\"", "\"scale\": \"f16\"", FIND_JSON_VALUE, "/calls/0/scale"},
-        {"\"epilogue\": \"default\"", "\"epilogue\": \"gelu\"", FIND_JSON_VALUE, "/calls/0/epilogue"},
+        {"\"compute\": \"32f\"", "\"compute\": \"32g\"", FIND_JSON_VALUE, "/calls/0/compute"},
+        {"\"scale\": \"f32\"", "\"scale\": \"f31\"", FIND_JSON_VALUE, "/calls/0/scale"},
+        {"\"epilogue\": \"default\"", "\"epilogue\": \"relu_aux\"", FIND_JSON_VALUE, "/calls/0/epilogue"},
         {"\"bias\": null", "\"bias\": 0", FIND_JSON_TYPE, "/calls/0/bias"},
         {"\"bias\": null,", "", FIND_JSON_MISSING_KEY, "/calls/0"},
         {"\"trans_a\": false", "\"trans_a\": null", FIND_JSON_TYPE, "/calls/0/trans_a"},
@@ -140,8 +145,17 @@ Test(calls, refuses)
         {SMALL_A, "\"a\": {}", FIND_JSON_MISSING_KEY, "/calls/0/a"},
         {SMALL_A, "\"a\": null", FIND_JSON_TYPE, "/calls/0/a"},
         {SMALL_A, M("a", "wt", "f16", "24", "56", "56", "ROW"), FIND_JSON_VALUE, "/calls/0/a/order"},
-        {SMALL_A, M("a", "wt", "f16", "24", "56", "56", "row\", \"batch\": \"1"), FIND_JSON_UNKNOWN_KEY,
+        {SMALL_A, M("a", "wt", "f16", "24", "56", "56", "row\", \"batch\": \"1"), FIND_JSON_TYPE,
          "/calls/0/a/batch"},
+        {SMALL_A, M("a", "wt", "f16", "24", "56", "56, \"batch\": 2", "row"), FIND_JSON_MISSING_KEY,
+         "/calls/0/a"},
+        {SMALL_A, M("a", "wt", "f16", "24", "56", "56, \"batch\": 1, \"stride\": 0", "row"), FIND_JSON_VALUE,
+         "/calls/0/a/batch"},
+        {SMALL_A, M("a", "wt", "f16", "24", "56", "56, \"stride\": 0", "row"), FIND_JSON_UNKNOWN_KEY,
+         "/calls/0/a/stride"},
+        {SMALL_A, M("a", "wt", "f16", "24", "56", "56, \"scaled\": 1", "row"), FIND_JSON_TYPE,
+         "/calls/0/a/scaled"},
+        {SMALL_A, M("a", "wt", "f16", "24", "56", "56", "col32"), FIND_JSON_VALUE, "/calls/0/a/order"},
         {SMALL_A, M("a", "wt", "f16", "-24", "56", "56", "row"), FIND_JSON_NUMBER, "/calls/0/a/rows"},
         {"\"calls\": [", "\"more\": 0, \"calls\": [", FIND_JSON_UNKNOWN_KEY, "/more"},
         {"\"calls\": [", "\"calls\": [1,", FIND_JSON_TYPE, "/calls/0"},
@@ -173,7 +187,7 @@ Test(calls, write_reads_back)
     cr_assert_eq(jw_finish(&b.e, &text, j), RP_OK);
     cr_assert_eq(calls_read(&b.e, &b.recorded, &b.n_recorded, b.sc, file, text), RP_OK, "%s: %s", b.e.where,
                  b.e.msg);
-    cr_expect_eq(compare(&b), 31);
+    cr_expect_eq(compare(&b), 33);
     cr_expect_eq(b.fs.n, 0, "%s", t_list(b.sc, &b.fs));
     jw_free(j);
     scratch_free(b.sc);

@@ -80,7 +80,7 @@ Test(capture, refuses)
          "\"name\": \"p32\",\n        \"offset_bytes\": 2.56e2", FIND_JSON_NUMBER,
          "/arena/ranges/1/offset_bytes"},
         {"\"trans_a\": false", "\"trans_a\": 0", FIND_JSON_TYPE, "/calls/0/trans_a"},
-        {"\"compute\": \"32f\"", "\"compute\": \"16f\"", FIND_JSON_VALUE, "/calls/0/compute"},
+        {"\"compute\": \"32f\"", "\"compute\": \"32g\"", FIND_JSON_VALUE, "/calls/0/compute"},
         {"\"node\": 6,\n      \"grid\": [4, 1, 1]", "\"node\": 6,\n      \"grid\": [4, 1]", FIND_JSON_VALUE,
          "/kernels/2/grid"},
         {"\"path\": \"contract.json\"", "\"path\": \"contract.json\", \"bytes\": 1", FIND_JSON_UNKNOWN_KEY,
