@@ -110,8 +110,7 @@ static bool matrix_field(reader *r, int which, const char *key, const char *v)
 
 static bool compute_field(reader *r, const char *key, const char *v)
 {
-    static const char *const read_over[] = {"aScalePointer", "bScalePointer", "cScalePointer",
-                                            "dScalePointer", "amaxDPointer",  NULL};
+    static const char *const others[] = {"cScalePointer", "dScalePointer", "amaxDPointer", NULL};
     lt_query *q = &r->out->q;
     uint64_t u;
     if (!strcmp(key, "computeType"))
@@ -130,9 +129,11 @@ static bool compute_field(reader *r, const char *key, const char *v)
         return number(v, &u);
     if (!strcmp(key, "aScaleMode") || !strcmp(key, "bScaleMode"))
         return lt_word_scale_mode(v, &q->scale_mode[*key - 'a']);
-    for (int i = 0; read_over[i]; i++)
-        if (!strcmp(key, read_over[i]))
-            return r->out->fp8_scales = true;
+    if (!strcmp(key, "aScalePointer") || !strcmp(key, "bScalePointer"))
+        return r->out->scaled[*key - 'a'] = pointer(v, &u);
+    for (int i = 0; others[i]; i++)
+        if (!strcmp(key, others[i]))
+            return r->out->other_scales = pointer(v, &u);
     return false;
 }
 

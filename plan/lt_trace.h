@@ -24,8 +24,9 @@ typedef struct {
     char function[48];
     char algorithm[256];            /* the fields of algo=[…], as printed */
     uint64_t pointer[LT_PTR_COUNT]; /* of a, b, c, d and bias; 0 when null or not printed */
-    bool out_of_place, fp8_scales;
-    char elided[96]; /* fields left at the library's defaults, comma separated; alpha always */
+    bool out_of_place;
+    bool scaled[2], other_scales; /* a scale pointer of A and B; of C or D, or the place of amax */
+    char elided[96];              /* fields left at the library's defaults, comma separated; alpha always */
 } lt_trace;
 
 lt_line_kind lt_line_kind_of(const char *line);

@@ -1,5 +1,6 @@
 #include "plan/resolve.h"
 #include "artifacts/base/ck.h"
+#include "plan/lt_call.h"
 #include <stdio.h>
 
 const char *const resolve_rule_ids[] = {
@@ -231,6 +232,18 @@ rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, 
     }
     *out = v;
     return RP_OK;
+}
+
+void resolve_question(lt_query *q, const plan *p, const resolved_call *c)
+{
+    lt_query_of_call(q, &c->call);
+    for (int i = LT_A; i <= LT_D; i++) {
+        const plan_buffer *b = &p->buffers[c->buffer[i]];
+        q->mat[i].buffer_bytes = b->bytes;
+        q->mat[i].holds = b->type;
+    }
+    if (c->has[LT_BIAS])
+        q->bias_len = p->buffers[c->buffer[LT_BIAS]].bytes / dtype_bytes(c->call.bias_type);
 }
 
 const char *resolve_sentence(scratch *sc, const plan *p, const resolved_call *c)

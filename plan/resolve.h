@@ -4,6 +4,7 @@
 #ifndef PLAN_RESOLVE_H
 #define PLAN_RESOLVE_H
 
+#include "plan/lt_query.h"
 #include "plan/plan.h"
 
 /* X(symbol, "id", "what the rule says"): a refusal names one. */
@@ -82,6 +83,9 @@ RP_MUST rp_code resolve_given(rp_err *e, findings *fs, resolved_call *out, bool 
  * order, matters to policy given alone. Findings name plan/plan.json and plan/resolved_calls.json. */
 RP_MUST rp_code resolve_plan(rp_err *e, findings *fs, resolved_call **out, uint64_t *n, bool *ok, scratch *sc,
                              const plan *p, const recorded_call *recorded, uint64_t n_recorded);
+/* The question whether the library takes the call, with what the plan knows of its buffers: their bytes, and
+ * what was written there. Complete; device and version are left open. */
+void resolve_question(lt_query *q, const plan *p, const resolved_call *c);
 /* One sentence: what is computed, where its bytes lie, and why no transpose copy is needed. Lent by sc. */
 const char *resolve_sentence(scratch *sc, const plan *p, const resolved_call *c);
 

@@ -1,5 +1,4 @@
 #include "artifacts/base/ck.h"
-#include "plan/lt_call.h"
 #include "plan/lt_rules.h"
 #include "plan/resolve.h"
 #include <stdio.h>
@@ -104,6 +103,9 @@ static void check_operands(giver *g, const resolved_call *c)
     if (c->has[LT_BIAS] != lt_epilogue_has_bias(k->epilogue))
         refuse(g, GIVEN_BIAS, "/epilogue", "epilogue %s, a bias %s", lt_epilogue_names[k->epilogue],
                c->has[LT_BIAS] ? "operand" : "is none");
+    if (c->has[LT_BIAS] && g->p->buffers[c->buffer[LT_BIAS]].type != k->bias_type)
+        refuse(g, GIVEN_BIAS, "/bias", "a bias of %s, the buffer holds %s", dtype_names[k->bias_type],
+               dtype_names[g->p->buffers[c->buffer[LT_BIAS]].type]);
     const lt_matrix *m[] = {&k->a, &k->b};
     for (int i = 0; i < 2; i++) {
         bool has = c->has[LT_SCALE_A + i];
@@ -148,25 +150,12 @@ static void check_shape(giver *g, resolved_call *c)
         }
 }
 
-/* What the plan knows of the buffers goes into the question: their bytes, and what was written there. */
 static void judge(giver *g, const resolved_call *c)
 {
     lt_query q;
     lt_answer a;
     char where[64];
-    lt_query_of_call(&q, &c->call);
-    for (int i = LT_A; i <= LT_D; i++) {
-        const plan_buffer *b = &g->p->buffers[c->buffer[i]];
-        q.mat[i].buffer_bytes = b->bytes;
-        q.mat[i].holds = b->type;
-    }
-    if (c->has[LT_BIAS]) {
-        const plan_buffer *b = &g->p->buffers[c->buffer[LT_BIAS]];
-        q.bias_len = b->bytes / dtype_bytes(c->call.bias_type);
-        if (b->type != c->call.bias_type)
-            refuse(g, GIVEN_BIAS, "/bias", "a bias of type %s, the buffer holds %s",
-                   dtype_names[c->call.bias_type], dtype_names[b->type]);
-    }
+    resolve_question(&q, g->p, c);
     lt_decide(&a, &q);
     for (size_t i = 0; i < a.n_hits; i++) {
         const lt_hit *h = &a.hits[i];

@@ -10,53 +10,102 @@ typedef struct {
     uint64_t index;
 } options;
 
-static void matrix_row(text_table *t, const plan *p, const resolved_call *c, int which, const lt_matrix *m,
-                       const char *op)
-{
-    text_cell(t, "%s", lt_operand_names[which]);
-    text_cell(t, "%s", p->buffers[c->buffer[which]].id);
-    text_cell(t, "%s", dtype_names[m->type]);
-    text_cell(t, "%llu", (unsigned long long)m->rows);
-    text_cell(t, "%llu", (unsigned long long)m->cols);
-    text_cell(t, "%llu", (unsigned long long)m->ld);
-    text_cell(t, "%s", lt_order_names[m->order]);
-    text_cell(t, "%s", op);
-    text_cell(t, "%llu", (unsigned long long)c->reach_elements[which]);
-    text_cell(t, "%llu", (unsigned long long)c->buffer_elements[which]);
-}
-
 static const char *truth(bool b)
 {
     return b ? "true" : "false";
 }
 
-static void print_call(scratch *sc, const plan *p, const resolved_call *c)
+static void decide(lt_answer *a, const plan *p, const resolved_call *c, const resolve_ask *ask)
 {
-    const lt_call *k = &c->call;
+    lt_query q;
+    resolve_question(&q, p, c);
+    q.sm = ask->sm;
+    q.version = ask->version;
+    q.version_loose = ask->version_loose;
+    lt_decide(a, &q);
+}
+
+/* What the library would refuse on the device and version that were said. */
+static void find_refused(findings *fs, scratch *sc, const plan *p, const resolved_call *c, uint64_t n,
+                         const resolve_ask *ask)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        lt_answer a;
+        decide(&a, p, &c[i], ask);
+        const lt_hit *h = lt_deciding(&a);
+        if (h)
+            findings_add(fs, FIND_RESOLVE_REFUSED, "plan/plan.json",
+                         scratch_printf(sc, "/nodes/%llu", (unsigned long long)c[i].node), h->rule->id,
+                         lt_hit_text(sc, h), "rule %s: expected that %s; found that %s", h->rule->id,
+                         h->rule->says, lt_hit_text(sc, h));
+    }
+}
+
+static void print_spec(const plan *p, const resolved_call *c)
+{
     const lt_spec *s = &p->nodes[c->node].spec;
-    printf("node %llu %s: m=%llu n=%llu k=%llu\n", (unsigned long long)c->node, p->nodes[c->node].label,
-           (unsigned long long)k->m, (unsigned long long)k->n, (unsigned long long)k->k);
     printf("  spec (column-major views)  trans_a=%s trans_b=%s lda=%llu ldb=%llu ldc=%llu ldd=%llu\n",
            truth(c->spec_trans_a), truth(c->spec_trans_b), (unsigned long long)s->lda,
            (unsigned long long)s->ldb, (unsigned long long)s->ldc, (unsigned long long)s->ldd);
     printf("  call (row-major a and b)   trans_a=%s trans_b=%s: both flags flip, ldc and ldd of the spec are "
            "not used\n\n",
-           truth(k->trans_a), truth(k->trans_b));
-    text_table *t = text_table_new(sc, "lllrrrllrr");
-    static const char *const head[] = {"",   "binds", "type", "rows",  "cols",
-                                       "ld", "order", "op",   "reach", "buffer"};
+           truth(c->call.trans_a), truth(c->call.trans_b));
+}
+
+static void print_operands(scratch *sc, const plan *p, const resolved_call *c)
+{
+    const lt_call *k = &c->call;
+    const lt_matrix *m[] = {&k->a, &k->b, &k->c, &k->d};
+    const char *ops[] = {k->trans_a ? "T" : "N", k->trans_b ? "T" : "N", "", ""};
+    static const char *const head[] = {"",      "binds", "type",  "rows",   "cols",  "ld",
+                                       "order", "op",    "batch", "stride", "reach", "buffer"};
+    bool batched = k->d.batch;
+    text_table *t = text_table_new(sc, batched ? "lllrrrllrrrr" : "lllrrrllrr");
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-        text_cell(t, "%s", head[i]);
-    matrix_row(t, p, c, LT_A, &k->a, k->trans_a ? "T" : "N");
-    matrix_row(t, p, c, LT_B, &k->b, k->trans_b ? "T" : "N");
-    matrix_row(t, p, c, LT_C, &k->c, "");
-    matrix_row(t, p, c, LT_D, &k->d, "");
+        if (batched || (i != 8 && i != 9))
+            text_cell(t, "%s", head[i]);
+    for (int i = LT_A; i <= LT_D; i++) {
+        text_cell(t, "%s", lt_operand_names[i]);
+        text_cell(t, "%s", p->buffers[c->buffer[i]].id);
+        text_cell(t, "%s", dtype_names[m[i]->type]);
+        text_cell(t, "%llu", (unsigned long long)m[i]->rows);
+        text_cell(t, "%llu", (unsigned long long)m[i]->cols);
+        text_cell(t, "%llu", (unsigned long long)m[i]->ld);
+        text_cell(t, "%s", lt_order_names[m[i]->order]);
+        text_cell(t, "%s", ops[i]);
+        if (batched) {
+            text_cell(t, "%llu", (unsigned long long)m[i]->batch);
+            text_cell(t, "%llu", (unsigned long long)m[i]->stride);
+        }
+        text_cell(t, "%llu", (unsigned long long)c->reach_elements[i]);
+        text_cell(t, "%llu", (unsigned long long)c->buffer_elements[i]);
+    }
     text_table_print(t, stdout, "  ");
-    printf("\n  compute 32f, scale f32, alpha 1, beta %d; C is %s; epilogue %s%s%s; workspace %s bytes\n",
-           k->beta_one, c->c_is_operand ? "an operand" : "D itself", lt_epilogue_names[k->epilogue],
-           c->has[LT_BIAS] ? ", bias " : "", c->has[LT_BIAS] ? p->buffers[c->buffer[LT_BIAS]].id : "",
-           text_count(sc, k->workspace_bytes));
+}
+
+static void print_call(scratch *sc, const plan *p, const resolved_call *c, const resolve_ask *ask)
+{
+    const lt_call *k = &c->call;
+    lt_answer a;
+    printf("node %llu %s: m=%llu n=%llu k=%llu\n", (unsigned long long)c->node,
+           text_safe(sc, p->nodes[c->node].label), (unsigned long long)k->m, (unsigned long long)k->n,
+           (unsigned long long)k->k);
+    if (p->resolver == RESOLVE_GIVEN)
+        puts("  descriptors as recorded: policy given\n");
+    else
+        print_spec(p, c);
+    print_operands(sc, p, c);
+    printf("\n  compute %s, scale %s, alpha 1, beta %d; C is %s; epilogue %s", lt_compute_names[k->compute],
+           dtype_names[k->scale], k->beta_one, c->c_is_operand ? "an operand" : "D itself",
+           lt_epilogue_names[k->epilogue]);
+    for (int i = LT_BIAS; i < LT_OPERANDS; i++)
+        if (c->has[i])
+            printf(", %s %s", lt_operand_names[i], p->buffers[c->buffer[i]].id);
+    printf("; workspace %s bytes\n", text_count(sc, k->workspace_bytes));
     printf("  %s\n", resolve_sentence(sc, p, c));
+    decide(&a, p, c, ask);
+    fputs("  ", stdout);
+    lt_verdict_print(&a, -1, sc, stdout);
 }
 
 static void arena_json(jw *j, const arena_layout *l)
@@ -78,14 +127,17 @@ static void arena_json(jw *j, const arena_layout *l)
     jw_end(j);
 }
 
-static void explain_json(jw *j, scratch *sc, const plan *p, const resolved_call *c, uint64_t n)
+static void explain_json(jw *j, scratch *sc, const plan *p, const resolved_call *c, uint64_t n,
+                         const resolve_ask *ask)
 {
     jw_arr(j, "explained");
     for (uint64_t i = 0; i < n; i++) {
         jw_obj(j, NULL);
         jw_u64(j, "node", c[i].node);
-        jw_bool(j, "spec_trans_a", c[i].spec_trans_a);
-        jw_bool(j, "spec_trans_b", c[i].spec_trans_b);
+        if (p->resolver == RESOLVE_LUMINAL) {
+            jw_bool(j, "spec_trans_a", c[i].spec_trans_a);
+            jw_bool(j, "spec_trans_b", c[i].spec_trans_b);
+        }
         for (int k = LT_A; k < LT_OPERANDS; k++) {
             if (!c[i].has[k])
                 continue;
@@ -96,12 +148,19 @@ static void explain_json(jw *j, scratch *sc, const plan *p, const resolved_call 
         }
         jw_str(j, "c_source", c[i].c_is_operand ? "operand" : "d");
         jw_str(j, "sentence", resolve_sentence(sc, p, &c[i]));
+        lt_answer a;
+        decide(&a, p, &c[i], ask);
+        jw_str(j, "verdict", lt_verdict_names[a.verdict]);
+        jw_arr(j, "rules");
+        for (size_t k = 0; k < a.n_hits; k++)
+            jw_fmt(j, NULL, "%s: %s", a.hits[k].rule->id, lt_hit_text(sc, &a.hits[k]));
+        jw_end(j);
         jw_end(j);
     }
     jw_end(j);
 }
 
-static int answer(rp_err *e, opened *o, const options *opt)
+static int answer(rp_err *e, opened *o, const options *opt, const resolve_ask *ask)
 {
     resolved_call *calls;
     uint64_t n;
@@ -130,9 +189,11 @@ static int answer(rp_err *e, opened *o, const options *opt)
     if (opt->have_index && opt->index >= n)
         return cli_usage("resolve", "expected --index below %llu, the plan's number of calls, found %llu",
                          (unsigned long long)n, (unsigned long long)opt->index);
-    report_end(r, "%llu calls, %d rules each", (unsigned long long)n, RULE_COUNT);
     const resolved_call *first = opt->have_index ? &calls[opt->index] : calls;
     uint64_t shown = opt->have_index ? 1 : n;
+    if (ok)
+        find_refused(&r->fs, o->sc, p, first, shown, ask);
+    report_end(r, "%llu calls", (unsigned long long)n);
     int code = cli_verdict_exit(r);
     if (opt->json) {
         jw *j = jw_new(JW_PRETTY);
@@ -142,7 +203,7 @@ static int answer(rp_err *e, opened *o, const options *opt)
         jw_str(j, "policy", p->resolver_name);
         if (ok) {
             calls_write(j, p, first, shown);
-            explain_json(j, o->sc, p, first, shown);
+            explain_json(j, o->sc, p, first, shown, ask);
         }
         if (o->b->rebuilt_arena)
             arena_json(j, bundle_arena(o->b));
@@ -152,7 +213,7 @@ static int answer(rp_err *e, opened *o, const options *opt)
         return cli_print_json(j, code);
     }
     for (uint64_t i = 0; ok && !opt->arena && i < shown; i++)
-        print_call(o->sc, p, &first[i]);
+        print_call(o->sc, p, &first[i], ask);
     if (opt->arena && o->b->rebuilt_arena)
         picture_print(stdout, o->sc, bundle_arena(o->b), p);
     report_print_findings(r, stdout);
@@ -245,7 +306,7 @@ int cmd_resolve(int argc, char **argv)
     opened o;
     int code = opened_bundle(&e, &o, optind < argc ? argv[optind] : cli_default_bundle)
                    ? cli_error("resolve", &e, opt.json)
-                   : answer(&e, &o, &opt);
+                   : answer(&e, &o, &opt, &ask);
     opened_close(&o);
     return code;
 }

@@ -1,197 +1,202 @@
-/* The sources of a bundle that makes one logged call, with inputs of its own: what other kernels wrote in
- * between is not in a log. */
+/* The sources of a bundle that makes one logged call, with the log's own descriptors (policy given) and
+ * inputs of its own: what other kernels wrote in between is not in a log. */
+#include "artifacts/base/ck.h"
 #include "artifacts/base/file.h"
-#include "replay/import_json.h"
+#include "plan/lt_call.h"
+#include "replay/import_lt.h"
 
-enum { WORKSPACE_BYTES = 33554432, SLAB_BYTES = WORKSPACE_BYTES + 256 };
+enum { ALIGN = 256, PARAMETER_BYTES = 8 };
 
-const char *import_call_obstacle(const lt_trace *t)
+/* One call and the plan around it: inputs, perhaps a copy of C into D, the matmul, the output. `meant` says
+ * which values are multiplied, `bound` which buffers the call is given: they differ where C was copied to D.
+ */
+typedef struct {
+    import_writer w;
+    lt_call call;
+    import_call meant, bound;
+    bool copies;
+    uint64_t node, slab_bytes;
+} writer;
+
+static bool same_matrix(const lt_matrix *a, const lt_matrix *b)
 {
-    const lt_query *q = &t->q;
-    const lt_operand *a = &q->mat[LTM_A], *b = &q->mat[LTM_B], *d = &q->mat[LTM_D];
-    if (a->batch != 1 || b->batch != 1 || d->batch != 1)
-        return "a batch: a plan has single products only";
-    if (a->type != b->type || (a->type != DT_F16 && a->type != DT_BF16 && a->type != DT_F32))
-        return "operand types: a plan has f16, bf16 and f32 products only";
-    if (d->type != a->type && d->type != DT_F32)
-        return "the type of d: a plan has that of a or f32";
-    if (q->compute != LTC_32F || q->scale != DT_F32)
-        return "compute or scale type: a plan has 32f and f32 only";
-    if (q->epilogue > LTE_RELU_BIAS)
-        return "the epilogue: a plan has default, relu, bias and relu_bias only";
-    if (lt_epilogue_has_bias(q->epilogue) && q->bias_type != DT_COUNT && q->bias_type != d->type)
-        return "the type of the bias: a plan has that of d";
-    if (q->beta != 0)
-        return "beta is not 0: what c held is not in the log";
-    for (int i = 0; i < LTM_COUNT; i++)
-        if (q->mat[i].order != LTO_COL)
-            return "an order: column-major operands only are imported";
-    if (a->ld != a->rows || b->ld != b->rows || d->ld != d->rows)
-        return "a leading dimension beyond the rows: fixtures are dense";
-    if (!q->m || !q->n || !q->k)
-        return "an empty product";
-    if ((q->op[0] ? a->cols : a->rows) != q->m || (q->op[1] ? b->rows : b->cols) != q->n ||
-        (q->op[1] ? b->cols : b->rows) != q->k)
-        return "rows and columns that do not fit each other";
+    return a->type == b->type && a->order == b->order && a->rows == b->rows && a->cols == b->cols &&
+           a->ld == b->ld && a->batch == b->batch && a->stride == b->stride;
+}
+
+/* A and B at one place are one buffer, where that is described alike. */
+static bool one_buffer(const lt_call *c, const lt_trace *t)
+{
+    import_shape a = import_lt_shape(c, LT_A), b = import_lt_shape(c, LT_B);
+    return t->pointer[LTM_A] && t->pointer[LTM_A] == t->pointer[LTM_B] && c->a.type == c->b.type &&
+           a.rank == b.rank && !memcmp(a.n, b.n, sizeof a.n);
+}
+
+/* What the trace says of the call; NULL, or what a plan cannot express. */
+static const char *take(writer *w, const lt_trace *t)
+{
+    const char *why = lt_call_of_query(&w->call, &t->q);
+    if (why)
+        return why;
+    lt_call *k = &w->call;
+    if (t->other_scales)
+        return "a scale of C or D, or the largest absolute value of D";
+    k->a.scaled = t->scaled[0];
+    k->b.scaled = t->scaled[1];
+    if ((why = import_lt_obstacle(k)))
+        return why;
+    w->copies = k->beta_one && !t->out_of_place;
+    if (w->copies && !same_matrix(&k->c, &k->d))
+        return "C in the place of D, described otherwise";
+    w->meant = (import_call){.call = k, .id = {"a", "b", "c", "d"}, .result = "d"};
+    if (one_buffer(k, t))
+        w->meant.id[LT_B] = "a";
+    if (!k->beta_one && !t->out_of_place)
+        w->meant.id[LT_C] = "d";
+    w->meant.id[LT_BIAS] = lt_epilogue_has_bias(k->epilogue) ? "bias" : NULL;
+    w->meant.id[LT_SCALE_A] = k->a.scaled ? "scale_a" : NULL;
+    w->meant.id[LT_SCALE_B] = k->b.scaled ? "scale_b" : NULL;
+    w->bound = w->meant;
+    if (w->copies)
+        w->bound.id[LT_C] = "d";
+    w->node = w->copies ? 2 : 1;
+    if (!ck_add_u64(ALIGN, k->workspace_bytes, &w->slab_bytes) ||
+        !ck_align_u64(w->slab_bytes, ALIGN, &w->slab_bytes))
+        return "a workspace beyond 64 bits";
     return NULL;
 }
 
-static void spec_json(jw *j, const lt_query *q)
+const char *import_call_obstacle(const lt_trace *t)
 {
-    jw_obj(j, "spec");
-    jw_str(j, "form", lt_epilogue_has_bias(q->epilogue) ? "CublasLtBias" : "CublasLt");
-    jw_u64(j, "m", q->m);
-    jw_u64(j, "n", q->n);
-    jw_u64(j, "k", q->k);
-    jw_bool(j, "trans_a", q->op[0] != LTP_N);
-    jw_bool(j, "trans_b", q->op[1] != LTP_N);
-    jw_u64(j, "lda", q->mat[LTM_A].ld);
-    jw_u64(j, "ldb", q->mat[LTM_B].ld);
-    jw_u64(j, "ldc", q->mat[LTM_D].ld);
-    jw_u64(j, "ldd", q->mat[LTM_D].ld);
-    jw_str(j, "a_dtype", dtype_names[q->mat[LTM_A].type]);
-    jw_str(j, "b_dtype", dtype_names[q->mat[LTM_B].type]);
-    jw_str(j, "d_dtype", dtype_names[q->mat[LTM_D].type]);
-    jw_str(j, "epilogue", lt_epilogue_names[q->epilogue]);
+    writer w = {0};
+    return take(&w, t);
+}
+
+/* The first operand of each buffer that the caller fills; -1 behind the last. */
+static int next_input(const writer *w, int which)
+{
+    for (which++; which < LT_OPERANDS; which++) {
+        const char *id = w->meant.id[which];
+        bool seen = !id || which == LT_D || !strcmp(id, "d");
+        for (int i = 0; i < which && !seen; i++)
+            seen = w->meant.id[i] && !strcmp(w->meant.id[i], id);
+        if (!seen)
+            return which;
+    }
+    return -1;
+}
+
+static void buffers_json(jw *j, const writer *w)
+{
+    jw_arr(j, "buffers");
+    for (int i = next_input(w, -1); i >= 0; i = next_input(w, i))
+        import_lt_buffer(j, &w->meant, i, false);
+    import_lt_buffer(j, &w->meant, LT_D, true);
     jw_end(j);
 }
 
-static rp_code put_plan(rp_err *e, import_writer *w)
+static void matmul_json(jw *j, const writer *w)
 {
-    const lt_query *q = &w->t->q;
-    const lt_operand *a = &q->mat[LTM_A], *b = &q->mat[LTM_B], *d = &q->mat[LTM_D];
-    bool bias = lt_epilogue_has_bias(q->epilogue);
+    jw_obj(j, NULL);
+    jw_str(j, "op", "matmul");
+    jw_str(j, "label", w->w.t->function);
+    jw_u64(j, "workspace_bytes", w->call.workspace_bytes);
+    jw_arr(j, "operands");
+    for (int i = LT_A; i < LT_OPERANDS; i++)
+        if (i != LT_D && w->bound.id[i] && (i != LT_C || w->copies || strcmp(w->bound.id[i], "d")))
+            import_lt_slot(j, NULL, lt_operand_names[i], &w->bound, i, NULL);
+    jw_end(j);
+    import_lt_slot(j, "destination", "dest", &w->bound, LT_D, w->copies ? "c" : NULL);
+    jw_end(j);
+}
+
+static void edges_json(jw *j, const writer *w)
+{
+    jw_arr(j, "edges");
+    for (int i = next_input(w, -1); i >= 0; i = next_input(w, i))
+        import_edge(j, 0, w->copies && i == LT_C ? 1 : w->node, w->meant.id[i], lt_operand_names[i]);
+    if (w->copies)
+        import_edge(j, 1, w->node, "d", "c");
+    import_edge(j, w->node, w->node + 1, "d", "out 0");
+    jw_end(j);
+}
+
+static rp_code put_plan(rp_err *e, writer *w)
+{
     jw *j = import_begin("replay-plan/0");
-    jw_str(j, "name", w->name);
+    jw_str(j, "name", w->w.name);
     jw_obj(j, "policy");
-    jw_str(j, "resolver", "luminal-lt/1");
+    jw_str(j, "resolver", "given");
     jw_str(j, "arena", "given");
     jw_str(j, "renderer", "opaque");
     jw_end(j);
-    jw_arr(j, "symbols");
-    jw_end(j);
-    jw_arr(j, "buffers");
-    import_buffer(j, "a", false, a->type, a->cols, a->rows);
-    import_buffer(j, "b", false, b->type, b->cols, b->rows);
-    if (bias)
-        import_buffer(j, "bias", false, d->type, q->m, 0);
-    import_buffer(j, "d", true, d->type, q->n, q->m);
-    jw_end(j);
+    import_empty(j, "symbols", true);
+    buffers_json(j, w);
     jw_arr(j, "nodes");
     jw_obj(j, NULL);
     jw_str(j, "op", "input");
     jw_arr(j, "slots");
-    import_value(j, "a");
-    import_value(j, "b");
-    if (bias)
-        import_value(j, "bias");
+    for (int i = next_input(w, -1); i >= 0; i = next_input(w, i))
+        import_value(j, w->meant.id[i]);
     jw_end(j);
     jw_end(j);
-    jw_obj(j, NULL);
-    jw_str(j, "op", "matmul");
-    jw_str(j, "label", w->t->function);
-    spec_json(j, q);
-    jw_arr(j, "operands");
-    import_slot(j, NULL, "a", "a", q->m, q->k, q->op[0] == LTP_N ? "left_major" : "right_major");
-    import_slot(j, NULL, "b", "b", q->k, q->n, q->op[1] == LTP_N ? "left_major" : "right_major");
-    if (bias)
-        import_slot(j, NULL, "bias", "bias", q->m, 0, "right_major");
-    jw_end(j);
-    import_slot(j, "destination", "dest", "d", q->m, q->n, "left_major");
-    jw_end(j);
+    if (w->copies) {
+        jw_obj(j, NULL);
+        jw_str(j, "op", "copy");
+        jw_str(j, "source", "c");
+        jw_str(j, "destination", "d");
+        jw_end(j);
+    }
+    matmul_json(j, w);
     jw_obj(j, NULL);
     jw_str(j, "op", "output");
     jw_arr(j, "slots");
-    jw_obj(j, NULL);
-    jw_str(j, "value", "d");
-    jw_str(j, "buffer", "d");
-    import_layout(j, q->n, q->m, "right_major");
+    import_lt_output(j, &w->meant);
     jw_end(j);
     jw_end(j);
     jw_end(j);
+    edges_json(j, w);
     jw_end(j);
-    jw_arr(j, "edges");
-    import_edge(j, 0, 1, "a", "a");
-    import_edge(j, 0, 1, "b", "b");
-    if (bias)
-        import_edge(j, 0, 1, "bias", "bias");
-    import_edge(j, 1, 2, "d", "out 0");
-    jw_end(j);
-    jw_end(j);
-    return import_put(e, w, "plan/plan.json", j);
+    return import_put(e, &w->w, "plan/plan.json", j);
 }
 
-static void ranges_json(jw *j, bool steps)
+static void ranges_json(jw *j, const writer *w, bool steps)
 {
     jw_arr(j, "ranges");
-    import_range(j, "parameters", steps, 0, 3, 0, 8);
-    import_range(j, "workspace@1", steps, 1, 2, 256, WORKSPACE_BYTES);
+    import_range(j, "parameters", steps, 0, w->node + 2, 0, PARAMETER_BYTES);
+    if (w->call.workspace_bytes)
+        import_range(j, w->copies ? "workspace@2" : "workspace@1", steps, w->node, w->node + 1, ALIGN,
+                     w->call.workspace_bytes);
     jw_end(j);
 }
 
-static rp_code put_arena(rp_err *e, import_writer *w)
+static rp_code put_arena(rp_err *e, writer *w)
 {
     jw *j = import_begin("replay-arena/0");
-    jw_u64(j, "slab_bytes", SLAB_BYTES);
-    jw_u64(j, "peak_live_bytes", SLAB_BYTES);
-    ranges_json(j, true);
+    jw_u64(j, "slab_bytes", w->slab_bytes);
+    jw_u64(j, "peak_live_bytes", w->slab_bytes);
+    ranges_json(j, w, true);
     jw_end(j);
-    return import_put(e, w, "plan/arena.json", j);
+    return import_put(e, &w->w, "plan/arena.json", j);
 }
 
-/* Column-major rows by cols is row-major cols by rows, with the other operation. */
-static void matrix_json(jw *j, const lt_query *q, int which, bool bound)
-{
-    const lt_operand *m = &q->mat[which == LTM_C ? LTM_D : which];
-    bool input = which < LTM_C;
-    jw_obj(j, lt_mat_names[which]);
-    if (bound)
-        jw_str(j, "buffer", input ? lt_mat_names[which] : "d");
-    jw_str(j, "type", dtype_names[m->type]);
-    jw_u64(j, "rows", input ? m->cols : m->rows);
-    jw_u64(j, "cols", input ? m->rows : m->cols);
-    jw_u64(j, "ld", m->ld);
-    jw_str(j, "order", input ? "row" : "col");
-    jw_end(j);
-}
-
-static void descriptors_json(jw *j, const lt_query *q, bool bound)
-{
-    jw_obj(j, NULL);
-    jw_u64(j, "node", 1);
-    for (int i = 0; i < LTM_COUNT; i++)
-        matrix_json(j, q, i, bound);
-    jw_bool(j, "trans_a", q->op[0] == LTP_N);
-    jw_bool(j, "trans_b", q->op[1] == LTP_N);
-    jw_str(j, "compute", "32f");
-    jw_str(j, "scale", "f32");
-    jw_str(j, "epilogue", lt_epilogue_names[q->epilogue]);
-    if (bound) {
-        jw_str(j, "bias", lt_epilogue_has_bias(q->epilogue) ? "bias" : NULL);
-        jw_u64(j, "alpha", 1);
-        jw_u64(j, "beta", 0);
-    }
-    jw_u64(j, "workspace_bytes", WORKSPACE_BYTES);
-    jw_end(j);
-}
-
-static rp_code put_calls(rp_err *e, import_writer *w)
+static rp_code put_calls(rp_err *e, writer *w)
 {
     jw *j = import_begin("replay-calls/0");
     jw_arr(j, "calls");
-    descriptors_json(j, &w->t->q, true);
+    import_lt_record(j, &w->bound, w->node, true);
     jw_end(j);
     jw_end(j);
-    return import_put(e, w, "plan/resolved_calls.json", j);
+    return import_put(e, &w->w, "plan/resolved_calls.json", j);
 }
 
-static rp_code put_texts(rp_err *e, import_writer *w)
+static rp_code put_texts(rp_err *e, writer *w)
 {
-    const lt_query *q = &w->t->q;
-    const char *path = file_join(w->sc, w->dir, "plan/buffer_ir.txt");
+    const lt_trace *t = w->w.t;
+    const char *path = file_join(w->w.sc, w->w.dir, "plan/buffer_ir.txt");
     const char *text =
-        scratch_printf(w->sc, "d = %s(a, b%s), %s\n", w->t->function,
-                       lt_epilogue_has_bias(q->epilogue) ? ", bias" : "", lt_epilogue_names[q->epilogue]);
+        scratch_printf(w->w.sc, "d = %s(a, b%s), %s\n", t->function, w->meant.id[LT_BIAS] ? ", bias" : "",
+                       lt_epilogue_names[w->call.epilogue]);
     jw *j = jw_new(JW_PRETTY);
     if (!path || !text) {
         jw_free(j);
@@ -199,83 +204,60 @@ static rp_code put_texts(rp_err *e, import_writer *w)
     }
     jw_obj(j, NULL);
     jw_arr(j, "ops");
-    jw_fmt(j, NULL, "%s %s %s", w->t->function, lt_type_name(q->mat[LTM_A].type),
-           lt_type_name(q->mat[LTM_D].type));
+    jw_fmt(j, NULL, "%s %s %s", t->function, lt_type_name(w->call.a.type), lt_type_name(w->call.d.type));
     jw_end(j);
     jw_end(j);
-    if (import_put(e, w, "plan/typed_ops.json", j) || file_write(e, path, span_str(text)))
+    if (import_put(e, &w->w, "plan/typed_ops.json", j) || file_write(e, path, span_str(text)))
         return e->code;
-    w->paths[w->n] = "plan/buffer_ir.txt";
-    w->digests[w->n++] = digest_of(span_str(text));
+    w->w.paths[w->w.n] = "plan/buffer_ir.txt";
+    w->w.digests[w->w.n++] = digest_of(span_str(text));
     return RP_OK;
 }
 
-static void inputs_json(jw *j, const char *key, const lt_query *q, bool values)
+static void inputs_json(jw *j, const char *key, const writer *w, bool values)
 {
-    const lt_operand *a = &q->mat[LTM_A], *b = &q->mat[LTM_B];
     jw_arr(j, key);
-    import_tensor(j, "a", a->type, a->cols, a->rows, values);
-    import_tensor(j, "b", b->type, b->cols, b->rows, values);
-    if (lt_epilogue_has_bias(q->epilogue))
-        import_tensor(j, "bias", q->mat[LTM_D].type, q->m, 0, values);
+    for (int i = next_input(w, -1); i >= 0; i = next_input(w, i))
+        import_lt_tensor(j, &w->meant, i, values);
     jw_end(j);
 }
 
-/* D row by row is the transpose: op(B) transposed times op(A) transposed, of matrices that lie transposed
- * already. */
-static rp_code put_reference(rp_err *e, import_writer *w)
+static rp_code put_reference(rp_err *e, writer *w)
 {
-    const lt_query *q = &w->t->q;
-    bool bias = lt_epilogue_has_bias(q->epilogue),
-         relu = q->epilogue == LTE_RELU || q->epilogue == LTE_RELU_BIAS;
     jw *j = import_begin("replay-reference/0");
-    inputs_json(j, "inputs", q, false);
+    inputs_json(j, "inputs", w, false);
     jw_arr(j, "nodes");
-    jw_obj(j, NULL);
-    jw_str(j, "id", "product");
-    jw_str(j, "op", "matmul");
-    jw_str(j, "a", "b");
-    jw_str(j, "b", "a");
-    jw_bool(j, "transpose_a", q->op[1] != LTP_N);
-    jw_bool(j, "transpose_b", q->op[0] != LTP_N);
-    jw_end(j);
-    if (bias)
-        import_node(j, "sum", "add", "product", "bias");
-    if (relu)
-        import_node(j, "positive", "relu", bias ? "sum" : "product", NULL);
+    import_lt_program(j, &w->meant);
     jw_end(j);
     jw_arr(j, "outputs");
     jw_obj(j, NULL);
     jw_str(j, "name", "d");
-    jw_str(j, "value", relu ? "positive" : bias ? "sum" : "product");
-    jw_str(j, "dtype", dtype_names[q->mat[LTM_D].type]);
+    jw_str(j, "value", "d");
+    jw_str(j, "dtype", dtype_names[w->call.d.type]);
     jw_end(j);
     jw_end(j);
     jw_end(j);
-    return import_put(e, w, "reference.json", j);
+    return import_put(e, &w->w, "reference.json", j);
 }
 
-static rp_code put_fixture(rp_err *e, import_writer *w)
+static rp_code put_fixture(rp_err *e, writer *w)
 {
     jw *j = import_begin("replay-recipe/0");
     jw_str(j, "fixture", "integers");
     jw_u64(j, "seed", 1);
     jw_str(j, "purpose", "Small integers: sums are exact, and what is left is one rounding of the result.");
-    inputs_json(j, "tensors", &w->t->q, true);
+    inputs_json(j, "tensors", w, true);
     jw_end(j);
-    return import_put(e, w, "fixtures/integers.json", j);
+    return import_put(e, &w->w, "fixtures/integers.json", j);
 }
 
-static rp_code put_contract(rp_err *e, import_writer *w)
+static rp_code put_contract(rp_err *e, writer *w)
 {
-    const lt_query *q = &w->t->q;
+    const lt_call *k = &w->call;
+    bool exact = import_lt_exact(k);
     jw *j = import_begin("replay-contract/0");
     jw_arr(j, "tolerances");
-    jw_obj(j, NULL);
-    jw_str(j, "output", "d");
-    jw_u64(j, "atol", 0);
-    jw_u64(j, "rtol", 0);
-    jw_end(j);
+    import_lt_tolerance(j, &w->meant);
     jw_end(j);
     jw_arr(j, "fixtures");
     jw_obj(j, NULL);
@@ -288,9 +270,11 @@ static rp_code put_contract(rp_err *e, import_writer *w)
     jw_u64(j, "phases", 5);
     jw_u64(j, "checks_total", 5);
     jw_obj(j, "accuracy");
-    jw_str(j, "class", "reference_exact");
-    jw_u64s(j, "measured_k", &q->k, 1);
-    jw_str(j, "growth", "Exact while the sums stay below 2^24; then one rounding to the type of d.");
+    jw_str(j, "class", exact ? "reference_exact" : "tolerance_bounded");
+    jw_u64s(j, "measured_k", &k->k, 1);
+    jw_str(j, "growth",
+           exact ? "Exact while the sums stay below 2^24; then one rounding to the type of d."
+                 : "Exact up to GELU, which the library approximates; then one rounding to the type of d.");
     jw_end(j);
     jw_obj(j, "determinism");
     jw_bool(j, "claimed", false);
@@ -298,79 +282,91 @@ static rp_code put_contract(rp_err *e, import_writer *w)
     jw_end(j);
     jw_obj(j, "architecture");
     jw_u64(j, "kernels_sm", 75);
-    jw_u64(j, "library_sm", 80);
+    jw_u64(j, "library_sm", dtype_is_float(k->a.type) && dtype_bytes(k->a.type) == 1 ? 89 : 80);
     jw_str(j, "claim", "The library's own kernels; the log does not name the device.");
     jw_end(j);
     jw_arr(j, "dispatch");
     jw_obj(j, NULL);
-    jw_fmt(j, "name", "matmul.%s", dtype_names[q->mat[LTM_A].type]);
+    jw_fmt(j, "name", "matmul.%s", dtype_names[k->a.type]);
     jw_str(j, "symbol", "cublasLtMatmul");
     jw_str(j, "family", "library_matmul");
     jw_arr(j, "dtypes");
-    for (int i = 0; i < LTM_COUNT; i++)
-        if (i != LTM_C)
-            jw_str(j, NULL, dtype_names[q->mat[i].type]);
+    jw_str(j, NULL, dtype_names[k->a.type]);
+    jw_str(j, NULL, dtype_names[k->b.type]);
+    jw_str(j, NULL, dtype_names[k->d.type]);
     jw_end(j);
     jw_end(j);
     jw_end(j);
     jw_end(j);
-    return import_put(e, w, "contract.json", j);
+    return import_put(e, &w->w, "contract.json", j);
 }
 
-static rp_code put_capture(rp_err *e, import_writer *w)
+static void not_observed(jw *j, const writer *w)
+{
+    jw_arr(j, "not_observed");
+    import_not_observed(j, "alpha", "the log does not print it; 1 is assumed");
+    import_not_observed(j, "the values", "a log has no data; inputs are generated");
+    import_not_observed(j, "kernels between the calls", "the log has the library's calls only");
+    if (!w->copies && strcmp(w->meant.id[LT_C], "d"))
+        import_not_observed(j, "what C points at",
+                            "beta is 0 and C is another place than D: it gets a buffer of "
+                            "its own, which must not matter");
+    if (w->copies)
+        import_not_observed(j, "what D held before",
+                            "beta is 1 and C is D: an input c is copied there first");
+    if (w->meant.id[LT_SCALE_A] || w->meant.id[LT_SCALE_B])
+        import_not_observed(j, "the scales", "the log has their pointers only; values are generated");
+    jw_end(j);
+}
+
+static rp_code put_capture(rp_err *e, writer *w)
 {
     const uint64_t zeros[3] = {0};
-    const char *log = strrchr(w->source, '/');
+    const import_writer *o = &w->w;
+    const char *log = strrchr(o->source, '/');
     jw *j = import_begin("replay-capture/0");
-    jw_str(j, "workload", w->name);
+    jw_str(j, "workload", o->name);
     jw_obj(j, "producer");
     jw_str(j, "program", "replay import cublaslt-log");
     jw_end(j);
     jw_obj(j, "original");
-    jw_str(j, "log", log ? log + 1 : w->source);
-    jw_u64(j, "line", w->line);
-    jw_str(j, "function", w->t->function);
-    jw_str(j, "algorithm", w->t->algorithm);
-    jw_u64(j, "workspace_bytes", w->t->q.workspace_bytes);
-    jw_str(j, "elided", w->t->elided);
+    jw_str(j, "log", log ? log + 1 : o->source);
+    jw_u64(j, "line", o->line);
+    jw_str(j, "function", o->t->function);
+    jw_str(j, "algorithm", o->t->algorithm);
+    jw_str(j, "elided", o->t->elided);
     jw_end(j);
-    import_account(j, w, "not in the log");
+    import_account(j, o, "not in the log");
     jw_obj(j, "arena");
-    jw_u64(j, "slab_bytes", SLAB_BYTES);
-    ranges_json(j, false);
+    jw_u64(j, "slab_bytes", w->slab_bytes);
+    ranges_json(j, w, false);
     jw_end(j);
     jw_arr(j, "calls");
-    descriptors_json(j, &w->t->q, false);
+    import_lt_record(j, &w->bound, w->node, false);
     jw_end(j);
     jw_arr(j, "kernels");
     jw_obj(j, NULL);
     jw_str(j, "name", "");
-    jw_u64(j, "node", 1);
+    jw_u64(j, "node", w->node);
     jw_u64s(j, "grid", zeros, 3);
     jw_u64s(j, "block", zeros, 3);
     jw_u64(j, "dynamic_shared_bytes", 0);
     jw_end(j);
     jw_end(j);
-    jw_arr(j, "not_observed");
-    import_not_observed(j, "alpha", "the log does not print it; 1 is assumed");
-    import_not_observed(j, "the values", "a log has no data; inputs are generated, and c is not read");
-    import_not_observed(j, "kernels between the calls", "the log has the library's calls only");
-    import_not_observed(
-        j, "the descriptors in row order",
-        "the log has column-major operands; these are the same bytes, with both operations turned, "
-        "and the policy's workspace");
+    not_observed(j, w);
     jw_end(j);
-    jw_end(j);
-    return import_put(e, w, "capture.json", j);
+    return import_put(e, &w->w, "capture.json", j);
 }
 
 rp_code import_call_write(rp_err *e, scratch *sc, const char *dir, const char *name, const char *log,
                           uint64_t line, const lt_trace *t)
 {
-    import_writer w = {.sc = sc, .dir = dir, .name = name, .source = log, .t = t, .line = line};
+    writer w = {.w = {.sc = sc, .dir = dir, .name = name, .source = log, .t = t, .line = line}};
     const char *plan_dir = file_join(sc, dir, "plan"), *fixtures = file_join(sc, dir, "fixtures");
     if (!plan_dir || !fixtures)
         return err_nomem(e);
+    if (take(&w, t))
+        return err_set(e, RP_BUG, "a call that no plan expresses");
     if (file_mkdirs(e, plan_dir) || file_mkdirs(e, fixtures))
         return e->code;
     /* In the order of their paths, which is that of the capture's list. */

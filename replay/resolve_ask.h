@@ -28,7 +28,9 @@ typedef void (*lt_differing)(void *ctx, const lt_csv_row *row, const lt_answer *
 RP_MUST rp_code lt_agreement_of(rp_err *e, lt_agreement *out, scratch *sc, lt_csv *csv, const knowledge *k,
                                 lt_differing differ, void *ctx);
 void lt_agreement_print(const lt_agreement *a, scratch *sc, FILE *f);
-/* The answer as people read it. */
+/* The answer as people read it, and the part that begins with the verdict; known: the status recorded for
+ * this very call, or -1. */
+void lt_verdict_print(const lt_answer *a, int known, scratch *sc, FILE *f);
 void lt_answer_print(const lt_query *q, const lt_answer *a, int known, scratch *sc, FILE *f);
 
 #endif

@@ -86,14 +86,20 @@ void lt_answer_print(const lt_query *q, const lt_answer *a, int known, scratch *
                 "and beta\n",
                 text_count(sc, q->bias_len == UINT64_MAX ? q->m : q->bias_len),
                 lt_type_name(q->bias_type != DT_COUNT ? q->bias_type : lt_bias_default(q)));
+    fputc('\n', f);
+    lt_verdict_print(a, known, sc, f);
+}
+
+void lt_verdict_print(const lt_answer *a, int known, scratch *sc, FILE *f)
+{
     if (lt_deciding(a) && a->status)
-        fprintf(f, "\nverdict: %s by %s; the library answers status %d (%s)\n", lt_verdict_names[a->verdict],
+        fprintf(f, "verdict: %s by %s; the library answers status %d (%s)\n", lt_verdict_names[a->verdict],
                 lt_deciding(a)->rule->id, a->status, a->status == 7 ? "INVALID_VALUE" : "NOT_SUPPORTED");
     else if (lt_deciding(a))
-        fprintf(f, "\nverdict: %s by %s; the library's heuristic does not see it\n",
+        fprintf(f, "verdict: %s by %s; the library's heuristic does not see it\n",
                 lt_verdict_names[a->verdict], lt_deciding(a)->rule->id);
     else
-        fprintf(f, "\nverdict: %s\n", lt_verdict_names[a->verdict]);
+        fprintf(f, "verdict: %s\n", lt_verdict_names[a->verdict]);
     if (known >= 0)
         fprintf(f, "  the library was asked this at this place: status %d\n", known);
     for (size_t i = 0; i < a->n_hits; i++)
