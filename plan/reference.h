@@ -1,18 +1,25 @@
 /* The independent program in FP64: reference.json, format "replay-reference/0".
  *
  *   inputs   [{name, dtype, shape}]
- *   nodes    [{id, op, a, b?, transpose_a?, transpose_b?, round?, saturate?}], in order
+ *   nodes    [{id, op, a, …, round?, saturate?}], in order
  *   outputs  [{name, value, dtype}]
  *
- * op is matmul (of two matrices), add, mul or relu; a and b name an input or an earlier node. Operands of
- * pointwise ops broadcast as NumPy's do. `round` names a dtype and the value is rounded to it straight from
- * FP64, overflow giving infinity, or with `saturate: true` the largest finite value; an output is rounded to
- * its dtype where its node did not already. relu gives +0 for negative values and both zeros, and keeps a
- * NaN.
+ * a and b name an input or an earlier node. op is
+ *
+ *   matmul     b, transpose_a?, transpose_b?: of ranks 2 or 3. The first axis of rank 3 is a batch, the same
+ * in both; an operand of rank 2 serves every product. The flags exchange the last two axes add, mul   b:
+ * operands broadcast as NumPy's do relu       +0 for negative values and both zeros; keeps a NaN gelu the
+ * tanh form: plan/gelu.h slice      axis, from, extent: a part along one axis; the rank stays view offset,
+ * shape, strides: element (i, j, …) is a's element offset + i*strides[0] + …, counted row by row
+ *
+ * `round` names a dtype and the value is rounded to it straight from FP64, overflow giving infinity, or with
+ * `saturate: true` the largest finite value; integer types round to nearest, ties to even, and always
+ * saturate. An output is rounded to its dtype where its node did not already.
  *
  * matmul sums k = 0, 1, … in that order in one FP64 accumulator an element: vectorised across columns, in
- * parallel over rows, so the bits are the same on every machine, compiler and number of threads (built with
- * -ffp-contract=off; products of two F16 or F32 values are exact in FP64). */
+ * parallel over rows and batch, so the bits are the same on every machine, compiler and number of threads
+ * (built with -ffp-contract=off; products of two F16 or F32 values are exact in FP64). So are those of gelu.
+ */
 #ifndef PLAN_REFERENCE_H
 #define PLAN_REFERENCE_H
 
