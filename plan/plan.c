@@ -25,6 +25,55 @@ bool layout_has(const layout *l, layout_kind kind)
     return false;
 }
 
+bool layout_strides(uint64_t *strides, const layout *l, layout_kind kind)
+{
+    uint64_t s = 0, step = 1;
+    while (s < l->n_spellings && l->spellings[s].kind != kind)
+        s++;
+    if (s == l->n_spellings)
+        return false;
+    if (kind == LAYOUT_STRIDED) {
+        memcpy(strides, l->spellings[s].strides, l->rank * sizeof *strides);
+        return true;
+    }
+    for (uint64_t i = 0; i < l->rank; i++) {
+        uint64_t axis = kind == LAYOUT_LEFT_MAJOR ? i : l->rank - 1 - i;
+        strides[axis] = step;
+        if (!ck_mul_u64(step, l->shape[axis], &step))
+            return false;
+    }
+    return true;
+}
+
+bool strides_apart(const uint64_t *shape, const uint64_t *strides, uint64_t rank)
+{
+    bool done[PLAN_MAX_RANK] = {false};
+    uint64_t reach = 0, term;
+    for (uint64_t n = 0; n < rank; n++) {
+        uint64_t next = rank;
+        for (uint64_t i = 0; i < rank; i++)
+            if (!done[i] && shape[i] > 1 && (next == rank || strides[i] < strides[next]))
+                next = i;
+        if (next == rank)
+            return true;
+        done[next] = true;
+        if (strides[next] <= reach || !ck_mul_u64(shape[next] - 1, strides[next], &term) ||
+            !ck_add_u64(reach, term, &reach))
+            return false;
+    }
+    return true;
+}
+
+bool plan_output_strided(const plan *p, const plan_slot *s)
+{
+    const plan_buffer *b = &p->buffers[s->buffer];
+    uint64_t strides[PLAN_MAX_RANK], extent, bytes;
+    return layout_strides(strides, &s->layout, LAYOUT_STRIDED) &&
+           strides_apart(s->layout.shape, strides, s->layout.rank) && layout_span(&s->layout, &extent) &&
+           ck_mul_u64(extent, dtype_bytes(b->type), &bytes) && bytes <= b->bytes &&
+           b->owner == OWNER_CALLER && b->freed_by == FREED_BY_CALLER;
+}
+
 bool layout_same_places(const layout *a, const layout *b)
 {
     if (a->rank != b->rank || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape))

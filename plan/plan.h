@@ -136,6 +136,17 @@ RP_MUST rp_code plan_read(rp_err *e, plan **out, scratch *sc, const char *file, 
  * on overflow. */
 bool layout_span(const layout *l, uint64_t *elements);
 bool layout_has(const layout *l, layout_kind kind);
+/* Elements from one index to the next along each axis, `rank` of them, by the spelling of that kind (the
+ * first, of strided ones). False where the layout has none, or where they do not fit in 64 bits. */
+bool layout_strides(uint64_t *strides, const layout *l, layout_kind kind);
+/* Whether axes of these extents and strides give no element twice, shown in the one way that is asked for:
+ * from the shortest stride on, each is longer than all that the shorter ones reach together. Extents of 1 or
+ * more; false on overflow. */
+bool strides_apart(const uint64_t *shape, const uint64_t *strides, uint64_t rank);
+/* Whether the slot of an output may be strided over its buffer: it has such a spelling, no element twice
+ * (strides_apart), its span fits, and the buffer is the caller's for good, so an allocation of its own. What
+ * lies between the elements is nobody's. */
+bool plan_output_strided(const plan *p, const plan_slot *s);
 /* Whether every index lies at the same element in both; only by a spelling that they share. */
 bool layout_same_places(const layout *a, const layout *b);
 /* Bytes of the parameter block. */

@@ -145,10 +145,11 @@ static void numeric_finding(judge *g, const lowered_fixture *f, const tensor *t,
                  v->max_scaled_error, v->max_abs_error);
 }
 
-static void judge_output(judge *g, uint64_t fixture, const tensor *t, const uint8_t *xored, uint8_t *actual,
+static void judge_output(judge *g, uint64_t fixture, size_t output, const uint8_t *xored, uint8_t *actual,
                          const char *file)
 {
     const lowered_fixture *f = &g->l->fixtures[fixture];
+    const tensor *t = &f->expected[output];
     size_t n = (size_t)(t->elements * dtype_bytes(t->type));
     const contract_tolerance *tol = contract_tolerance_of(g->l->b->contract, t->name);
     for (size_t i = 0; i < n; i++)
@@ -159,7 +160,8 @@ static void judge_output(judge *g, uint64_t fixture, const tensor *t, const uint
                      "expected a tolerance for output %s", t->name);
         return;
     }
-    numeric_verdict v = numeric_judge(t->type, span_of(actual, n), span_of(t->data, n), tol->tol);
+    numeric_verdict v =
+        numeric_judge_between(t->type, span_of(actual, n), span_of(t->data, n), f->gaps[output], tol->tol);
     if (v.passed)
         g->p->checks_passed++;
     else
@@ -201,7 +203,7 @@ static rp_code judge_fixture(rp_err *e, judge *g, uint64_t fixture, digest_ctx *
         goto out;
     }
     for (size_t i = 0, at = 0; i < f->n_outputs; i++) {
-        judge_output(g, fixture, &f->expected[i], xored + at, actual + at, file);
+        judge_output(g, fixture, i, xored + at, actual + at, file);
         at += (size_t)(f->expected[i].elements * dtype_bytes(f->expected[i].type));
     }
     digest_add(all, span_of(actual, (size_t)n));

@@ -215,32 +215,96 @@ static const plan_slot *output_slot(const plan *p, const char *name)
     return NULL;
 }
 
+/* What no right output holds: a NaN, or the end of an integer type's range. */
+static double unlikely(dtype t)
+{
+    if (dtype_is_float(t))
+        return __builtin_nan("");
+    return dtype_round(t, -__builtin_inf()) < 0 ? -__builtin_inf() : __builtin_inf();
+}
+
+/* Expected elements where a buffer of `room` elements has them. */
+static rp_code place_expected(rp_err *e, lowering *l, tensor *t, uint8_t **gaps, const uint64_t *strides,
+                              uint64_t room)
+{
+    uint64_t bytes = dtype_bytes(t->type), at[TENSOR_MAX_RANK] = {0}, place = 0;
+    uint8_t *moved = scratch_array(l->sc, (size_t)room, (size_t)bytes);
+    *gaps = room == t->elements ? NULL : scratch_array(l->sc, (size_t)room, 1);
+    if (!moved || (room != t->elements && !*gaps))
+        return err_nomem(e);
+    for (uint64_t i = 0; *gaps && i < room; i++) {
+        dtype_store(t->type, moved, i, unlikely(t->type));
+        (*gaps)[i] = 1;
+    }
+    for (uint64_t i = 0; i < t->elements; i++) {
+        memcpy(moved + place * bytes, (const uint8_t *)t->data + i * bytes, bytes);
+        if (*gaps)
+            (*gaps)[place] = 0;
+        for (uint64_t axis = t->rank; axis > 0; axis--) {
+            place += strides[axis - 1];
+            if (++at[axis - 1] < t->shape[axis - 1])
+                break;
+            place -= t->shape[axis - 1] * strides[axis - 1];
+            at[axis - 1] = 0;
+        }
+    }
+    t->data = moved;
+    if (*gaps)
+        *t = (tensor){
+            .name = t->name, .type = t->type, .rank = 1, .shape = {room}, .elements = room, .data = moved};
+    return RP_OK;
+}
+
 /* Where an output is a view of its buffer, expected elements go where the buffer has them: what a worker
  * returns is the buffer. */
 static rp_code order_expected(rp_err *e, lowering *l, lowered_fixture *lf)
 {
+    if (!(lf->gaps = scratch_array(l->sc, lf->n_outputs, sizeof *lf->gaps)))
+        return err_nomem(e);
     for (size_t o = 0; o < lf->n_outputs; o++) {
         tensor *t = &lf->expected[o];
         const plan_slot *s = output_slot(l->b->plan, t->name);
-        uint64_t bytes = dtype_bytes(t->type), at[TENSOR_MAX_RANK] = {0};
+        uint64_t strides[PLAN_MAX_RANK], room = 0;
         if (!s || layout_has(&s->layout, LAYOUT_RIGHT_MAJOR))
             continue;
-        if (!layout_has(&s->layout, LAYOUT_LEFT_MAJOR) || t->rank != s->layout.rank ||
-            memcmp(t->shape, s->layout.shape, t->rank * sizeof *t->shape))
+        bool same =
+            t->rank == s->layout.rank && !memcmp(t->shape, s->layout.shape, t->rank * sizeof *t->shape);
+        if (same && layout_strides(strides, &s->layout, LAYOUT_LEFT_MAJOR))
+            room = t->elements;
+        else if (same && layout_strides(strides, &s->layout, LAYOUT_STRIDED) &&
+                 plan_output_strided(l->b->plan, s))
+            room = l->b->plan->buffers[s->buffer].bytes / dtype_bytes(t->type);
+        if (!room)
             return err_invalid(e, FIND_FIXTURE_SHAPE, "plan/plan.json", t->name,
-                               "expected output %s as a contiguous view of its buffer", t->name);
-        uint8_t *moved = scratch_array(l->sc, (size_t)t->elements, (size_t)bytes);
-        if (!moved)
+                               "expected output %s as a view of its buffer that has no element twice",
+                               t->name);
+        if (place_expected(e, l, t, &lf->gaps[o], strides, room))
+            return e->code;
+    }
+    return RP_OK;
+}
+
+/* A buffer with gaps begins as the same bytes in every run, so that gaps do not differ between two; its
+ * elements begin as what no right output holds, so that one that is never written shows. */
+static rp_code lower_fills(rp_err *e, lowering *l, const lowered_fixture *lf, job_fixture *f)
+{
+    for (size_t o = 0; o < lf->n_outputs; o++) {
+        const tensor *t = &lf->expected[o];
+        int64_t buffer = f->outputs[o].buffer;
+        bool given = !lf->gaps[o];
+        for (uint64_t i = 0; i < f->n_inputs; i++)
+            given |= f->inputs[i].buffer == buffer;
+        if (given)
+            continue;
+        uint8_t *fill = scratch_array(l->sc, (size_t)t->elements, (size_t)dtype_bytes(t->type));
+        if (!fill)
             return err_nomem(e);
-        for (uint64_t i = 0; i < t->elements; i++) {
-            uint64_t place = 0, axis;
-            for (axis = t->rank; axis > 0; axis--)
-                place = place * t->shape[axis - 1] + at[axis - 1];
-            memcpy(moved + place * bytes, (const uint8_t *)t->data + i * bytes, bytes);
-            for (axis = t->rank; axis > 0 && ++at[axis - 1] == t->shape[axis - 1]; axis--)
-                at[axis - 1] = 0;
-        }
-        t->data = moved;
+        for (uint64_t i = 0; i < t->elements; i++)
+            dtype_store(t->type, fill, i, unlikely(t->type));
+        job_input *ji = &f->inputs[f->n_inputs++];
+        ji->buffer = buffer;
+        if (!add_part(l, span_of(fill, (size_t)(t->elements * dtype_bytes(t->type))), &ji->data))
+            return err_set(e, RP_NOMEM, "the fixtures do not fit in 2^64 bytes");
     }
     return RP_OK;
 }
@@ -271,7 +335,7 @@ static rp_code lower_fixtures(rp_err *e, lowering *l)
         lf->expected = made.expected;
         lf->n_outputs = made.n_expected;
         if (order_expected(e, l, lf) || lower_inputs(e, l, jf, made.inputs, made.n_inputs) ||
-            lower_outputs(e, l, jf))
+            lower_outputs(e, l, jf) || lower_fills(e, l, lf, jf))
             return e->code;
         if (!strcmp(f->name, timed_fixture))
             j->timing.fixture = j->n_fixtures - 1;
@@ -319,6 +383,15 @@ rp_code lower_bundle(rp_err *e, lowering **out, scratch *sc, const bundle *b, co
         return e->code;
     *out = l;
     return RP_OK;
+}
+
+void lowered_close_gaps(const lowered_fixture *f, size_t o, uint8_t *bytes)
+{
+    const tensor *t = &f->expected[o];
+    uint64_t size = dtype_bytes(t->type);
+    for (uint64_t i = 0; f->gaps[o] && i < t->elements; i++)
+        if (f->gaps[o][i])
+            memcpy(bytes + i * size, (const uint8_t *)t->data + i * size, size);
 }
 
 rp_code lower_job(rp_err *e, span *out, scratch *sc, const lowering *l, job_phase phase)

@@ -10,7 +10,9 @@
 typedef struct {
     const char *name;
     size_t n_outputs;
-    tensor *expected; /* in the reference's order */
+    tensor *expected; /* in the reference's order, the elements where their buffers have them; with gaps, all
+                         elements of the buffer, flat */
+    uint8_t **gaps;   /* of each: NULL, or a byte an element, 1 where it is nobody's */
     const contract_fixture *contract;
 } lowered_fixture;
 
@@ -27,6 +29,9 @@ typedef struct {
 /* `ptx` holds the text to load for each kernel of the bundle, in its order. Regenerates every fixture. Lent
  * by sc. */
 RP_MUST rp_code lower_bundle(rp_err *e, lowering **out, scratch *sc, const bundle *b, const span *ptx);
+/* The elements of output o that are nobody's as they are in `expected`, in `bytes` that a worker returned for
+ * it: what compares every element then finds no difference there. */
+void lowered_close_gaps(const lowered_fixture *f, size_t o, uint8_t *bytes);
 /* The job of one phase as text, lent by sc. */
 RP_MUST rp_code lower_job(rp_err *e, span *out, scratch *sc, const lowering *l, job_phase phase);
 /* The data blob into a file. */

@@ -28,13 +28,21 @@ static void bind_tensor(report *r, const bundle *b, node_op op, const tensor *t)
         return;
     }
     const plan_buffer *buf = &b->plan->buffers[s->buffer];
-    /* An output may be a view: its slot says how the buffer's elements are to be read. */
-    bool placed = layout_has(&s->layout, LAYOUT_RIGHT_MAJOR) ||
-                  (op == NODE_OUTPUT && layout_has(&s->layout, LAYOUT_LEFT_MAJOR));
-    bool same = buf->type == t->type && s->layout.rank == t->rank && placed &&
-                t->elements * dtype_bytes(t->type) == buf->bytes;
+    /* An output may be a view: its slot says how the buffer's elements are to be read, and a strided one
+     * leaves some out. */
+    bool dense = layout_has(&s->layout, LAYOUT_RIGHT_MAJOR) ||
+                 (op == NODE_OUTPUT && layout_has(&s->layout, LAYOUT_LEFT_MAJOR));
+    bool strided = !dense && op == NODE_OUTPUT && layout_has(&s->layout, LAYOUT_STRIDED);
+    bool same = buf->type == t->type && s->layout.rank == t->rank &&
+                (strided || (dense && t->elements * dtype_bytes(t->type) == buf->bytes));
     for (uint64_t i = 0; same && i < t->rank; i++)
         same = s->layout.shape[i] == t->shape[i];
+    if (same && strided && !plan_output_strided(b->plan, s))
+        findings_add(
+            &r->fs, FIND_FIXTURE_SHAPE, "reference.json", t->name, NULL, NULL,
+            "expected %s strided over a buffer of the caller's own with no element twice (each stride "
+            "longer than what the shorter ones reach), found otherwise in buffer %s",
+            t->name, buf->id);
     if (!same)
         findings_add(&r->fs, FIND_FIXTURE_SHAPE, "reference.json", t->name, NULL, NULL,
                      "expected %s as buffer %s has it (%s, %llu bytes, every element once), found %s with "

@@ -108,6 +108,65 @@ Test(plan, spans)
     }
 }
 
+Test(plan, strides_of_each_spelling)
+{
+    layout l = {.rank = 3,
+                .shape = {2, 3, 4},
+                .n_spellings = 2,
+                .spellings = {{.kind = LAYOUT_LEFT_MAJOR}, {.kind = LAYOUT_STRIDED, .strides = {7, 0, 9}}}};
+    uint64_t s[PLAN_MAX_RANK] = {0};
+    cr_assert(layout_strides(s, &l, LAYOUT_LEFT_MAJOR) && s[0] == 1 && s[1] == 2 && s[2] == 6);
+    cr_assert(layout_strides(s, &l, LAYOUT_STRIDED) && s[0] == 7 && s[1] == 0 && s[2] == 9);
+    cr_assert_not(layout_strides(s, &l, LAYOUT_RIGHT_MAJOR));
+    l.spellings[0].kind = LAYOUT_RIGHT_MAJOR;
+    cr_assert(layout_strides(s, &l, LAYOUT_RIGHT_MAJOR) && s[0] == 12 && s[1] == 4 && s[2] == 1);
+    l.shape[1] = l.shape[2] = UINT64_C(1) << 32;
+    cr_assert_not(layout_strides(s, &l, LAYOUT_RIGHT_MAJOR));
+}
+
+/* Outputs that leave elements of their buffer out. */
+Test(plan, strided_outputs)
+{
+    static const struct {
+        uint64_t rank, shape[4], strides[4];
+        bool apart, fits; /* in 100 elements of F16 */
+    } cases[] = {
+        {2, {5, 12}, {20, 1}, true, true},
+        {2, {5, 20}, {20, 1}, true, true},
+        {2, {5, 21}, {20, 1}, false, false},
+        {2, {12, 5}, {1, 20}, true, true},
+        {2, {5, 12}, {0, 1}, false, false},
+        {2, {5, 12}, {1, 1}, false, false},
+        {2, {5, 1}, {20, 0}, true, true},
+        {1, {50}, {2}, true, true},
+        {1, {51}, {2}, true, false},
+        {3, {2, 5, 6}, {8, 20, 1}, true, true},
+        {3, {2, 5, 6}, {5, 20, 1}, false, false},
+        {3, {3, 5, 6}, {8, 20, 1}, false, false},
+        {3, {2, 2, 2}, {1, 3, 2}, false, false}, /* 1 + 2 = 3 */
+        {4, {1, 1, 1, 1}, {0, 0, 0, 0}, true, true},
+        {2, {2, 3}, {UINT64_MAX / 2, UINT64_MAX / 2 + 2}, false, false},
+        {2, {2, 2}, {1, UINT64_MAX}, false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plan_buffer buf = {.type = DT_F16, .bytes = 200};
+        plan p = {.n_buffers = 1, .buffers = &buf};
+        plan_slot s = {.layout = {.rank = cases[i].rank, .n_spellings = 1}};
+        memcpy(s.layout.shape, cases[i].shape, sizeof s.layout.shape);
+        s.layout.spellings[0].kind = LAYOUT_STRIDED;
+        memcpy(s.layout.spellings[0].strides, cases[i].strides, sizeof cases[i].strides);
+        cr_expect_eq(strides_apart(cases[i].shape, cases[i].strides, cases[i].rank), cases[i].apart,
+                     "case %zu", i);
+        cr_expect_eq(plan_output_strided(&p, &s), cases[i].fits, "case %zu", i);
+        buf.freed_by = FREED_BY_PROGRAM;
+        cr_expect_not(plan_output_strided(&p, &s), "case %zu", i);
+        buf = (plan_buffer){.type = DT_F16, .bytes = 200, .owner = OWNER_SYSTEM};
+        cr_expect_not(plan_output_strided(&p, &s), "case %zu", i);
+        s.layout.spellings[0].kind = LAYOUT_RIGHT_MAJOR;
+        cr_expect_not(plan_output_strided(&p, &s), "case %zu", i);
+    }
+}
+
 #define RM(shape) "\"layout\": {\"shape\": " shape ", \"spellings\": [{\"kind\": \"right_major\"}]}"
 #define X_LAYOUT                                                                                             \
     "{\"shape\": [40, 56], \"spellings\": [{\"kind\": \"right_major\"}]}\n    },\n    {\n      \"id\": "     \

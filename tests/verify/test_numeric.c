@@ -124,6 +124,68 @@ Test(numeric, integers)
     cr_assert(!v.passed && v.max_abs_error == 1 && v.max_ulp == 1);
 }
 
+/* With bounds of 0 integers are equal or they fail, at every width and both ends of the range. */
+Test(numeric, integers_are_exact)
+{
+    static const dtype types[] = {DT_I8, DT_U8, DT_I16, DT_U16, DT_I32, DT_U32, DT_I64, DT_U64};
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        uint64_t size = dtype_bytes(types[k]);
+        for (int end = -1; end <= 1; end++) {
+            uint64_t a = 0, b = 0;
+            dtype_store(types[k], &a, 0, end < 0 ? -INFINITY : end ? INFINITY : 0);
+            b = a ^ 1; /* one apart */
+            numeric_verdict v =
+                numeric_judge(types[k], span_of(&a, size), span_of(&a, size), (tolerance){0, 0});
+            cr_expect(v.passed && v.max_ulp == 0 && v.differing == 0);
+            v = numeric_judge(types[k], span_of(&a, size), span_of(&b, size), (tolerance){0, 0});
+            cr_expect(!v.passed && v.max_ulp == 1 && v.max_abs_error == 1, "%s %d: %g", dtype_names[types[k]],
+                      end, v.max_abs_error);
+            v = numeric_judge(types[k], span_of(&a, size), span_of(&b, size), (tolerance){1, 0});
+            cr_expect(v.passed && v.max_scaled_error == 1);
+        }
+    }
+}
+
+/* A step of F8, BF16 and F64 is one ulp, across zero as well. */
+Test(numeric, a_step_of_every_float)
+{
+    static const dtype types[] = {DT_F8_E4M3, DT_F8_E5M2, DT_F16, DT_BF16, DT_F32, DT_F64};
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        uint64_t size = dtype_bytes(types[k]), one = 0, next, least = 1,
+                 minus = 1 | UINT64_C(1) << (8 * size - 1);
+        dtype_store(types[k], &one, 0, 1);
+        next = one + 1;
+        numeric_verdict v =
+            numeric_judge(types[k], span_of(&next, size), span_of(&one, size), (tolerance){0, 0});
+        cr_expect(!v.passed && v.max_ulp == 1 && v.worst_expected == 1 && v.worst_actual > 1, "%s",
+                  dtype_names[types[k]]);
+        v = numeric_judge(types[k], span_of(&least, size), span_of(&minus, size), (tolerance){0, 0});
+        cr_expect(!v.passed && v.max_ulp == 2, "%s", dtype_names[types[k]]);
+    }
+    const uint8_t nan = 0x7f, largest = 0x7e; /* of E4M3, which has no infinity */
+    cr_expect_not(
+        numeric_judge(DT_F8_E4M3, span_of(&nan, 1), span_of(&largest, 1), (tolerance){1e9, 1}).passed);
+    cr_expect_not(numeric_judge(DT_F8_E4M3, span_of(&nan, 1), span_of(&nan, 1), (tolerance){1e9, 1}).passed);
+}
+
+Test(numeric, gaps_are_not_judged)
+{
+    const float want[] = {1, 2, 9, 9, 3, 4, 9, 9}, have[] = {1, 2, NAN, 9, 3, 5, INFINITY, -7};
+    const uint8_t gaps[] = {0, 0, 1, 1, 0, 0, 1, 1};
+    span a = span_of(have, sizeof have), r = span_of(want, sizeof want);
+    numeric_verdict v = numeric_judge_between(DT_F32, a, r, gaps, (tolerance){1, 0});
+    cr_assert(v.passed && v.elements == 4 && v.failing == 0 && v.first_failing_index == 8 &&
+              v.differing == 1);
+    cr_assert(v.worst_index == 5 && v.worst_actual == 5 && v.max_abs_error == 1 && v.nonfinite_expected == 0);
+    v = numeric_judge_between(DT_F32, a, r, gaps, (tolerance){0.5, 0});
+    cr_assert(!v.passed && v.elements == 4 && v.failing == 1 && v.first_failing_index == 5);
+    v = numeric_judge_between(DT_F32, a, r, NULL, (tolerance){1, 0});
+    cr_assert(!v.passed && v.elements == 8 && v.failing == 3 && v.first_failing_index == 2);
+    const uint8_t all[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    cr_assert_not(numeric_judge_between(DT_F32, a, r, all, (tolerance){1, 0}).passed, "nothing judged");
+    cr_assert_not(numeric_judge_between(DT_F32, span_of(have, 4), r, gaps, (tolerance){1, 0}).passed);
+}
+
 Test(numeric, lengths_must_match)
 {
     uint16_t x[4] = {0};

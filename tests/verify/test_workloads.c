@@ -491,6 +491,62 @@ Test(workloads, an_output_that_is_a_view)
     close_workload(&o);
 }
 
+/* The same plan, but y is every row of 72 in a buffer with rows of 80: what
+ * is returned is the buffer, what is expected lies in between, and the buffer begins as what cannot pass. */
+Test(workloads, an_output_with_gaps)
+{
+    rp_err e = {0};
+    opened o = open_workload("output_scale.small", true);
+    plan *p = (plan *)(uintptr_t)o.b->plan;
+    lowering *l;
+    made_fixture made;
+    plan_slot *s = NULL;
+    for (uint64_t i = 0; i < p->n_nodes; i++)
+        if (p->nodes[i].op == NODE_OUTPUT)
+            s = &p->nodes[i].operands[0];
+    plan_buffer *buf = &p->buffers[s->buffer];
+    s->layout.n_spellings = 1;
+    s->layout.spellings[0].kind = LAYOUT_STRIDED;
+    s->layout.spellings[0].strides[0] = 80;
+    s->layout.spellings[0].strides[1] = 1;
+    buf->bytes = 40 * 80 * 2;
+    span *ptx = scratch_array(o.sc, o.b->n_kernels, sizeof *ptx);
+    cr_assert_eq(lower_bundle(&e, &l, o.sc, o.b, ptx), RP_OK, "%s", e.msg);
+    cr_assert_eq(
+        fixture_make(&e, &made, o.sc, bundle_fixture_named(o.b, l->fixtures[0].name)->recipe, o.b->reference),
+        RP_OK);
+    const uint16_t *dense = made.expected[0].data, *placed = l->fixtures[0].expected[0].data;
+    cr_assert_eq(l->fixtures[0].expected[0].elements, 40 * 80);
+    for (uint64_t i = 0; i < 40; i++)
+        for (uint64_t j = 0; j < 80; j++) {
+            cr_assert_eq(l->fixtures[0].gaps[0][i * 80 + j], j >= 72);
+            if (j < 72)
+                cr_assert_eq(placed[i * 80 + j], dense[i * 72 + j]);
+        }
+    const job_fixture *jf = &l->base.fixtures[0];
+    const job_input *fill = &jf->inputs[jf->n_inputs - 1];
+    cr_assert(fill->buffer == jf->outputs[0].buffer && fill->data.bytes == buf->bytes);
+    cr_assert_eq(jf->outputs[0].offset_bytes, 0);
+    const uint16_t *begin = (const uint16_t *)(const void *)l->parts[l->n_parts - 1].p;
+    cr_assert_eq(l->parts[l->n_parts - 1].n, buf->bytes);
+    tolerance wide = {1e9, 1};
+    cr_assert_not(numeric_judge_between(DT_F16, span_of(begin, 6400), span_of(placed, 6400),
+                                        l->fixtures[0].gaps[0], wide)
+                      .passed);
+    uint16_t *other = scratch_array(o.sc, 3200, sizeof *other);
+    memcpy(other, placed, 6400);
+    for (uint64_t i = 0; i < 40; i++)
+        other[80 * i + 75] = 7;
+    cr_assert(memcmp(other, placed, 6400));
+    lowered_close_gaps(&l->fixtures[0], 0, (uint8_t *)other);
+    cr_assert(!memcmp(other, placed, 6400));
+    /* The same elements twice, beyond the buffer, or in the arena: refused by name. */
+    s->layout.spellings[0].strides[0] = 71;
+    cr_assert_eq(lower_bundle(&e, &l, o.sc, o.b, ptx), RP_INVALID);
+    cr_assert_eq(e.id, FIND_FIXTURE_SHAPE);
+    close_workload(&o);
+}
+
 /* --- Digests of all tensors. --- */
 
 static uint64_t pin(scratch *sc, const char *digests, const char *folder, const char *fixture,
