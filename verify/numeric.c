@@ -35,6 +35,12 @@ static uint64_t ulps(dtype t, const void *actual, const void *expected, uint64_t
     return (uint64_t)(d < 0 ? -d : d);
 }
 
+static double rounded_up(uint64_t d)
+{
+    double v = (double)d;
+    return d >> 53 ? v + v * 0x1p-52 : v;
+}
+
 numeric_verdict numeric_judge(dtype t, span actual, span expected, tolerance tol)
 {
     return numeric_judge_between(t, actual, expected, NULL, tol);
@@ -61,8 +67,11 @@ numeric_verdict numeric_judge_between(dtype t, span actual, span expected, const
         bool finite = is_finite(a) && is_finite(r), pass;
         if (finite) {
             double bound = tol.atol + tol.rtol * magnitude(r);
-            /* As FP64, I64 and U64 beyond 2^53 are rounded. */
-            error = t == DT_I64 || t == DT_U64 ? (double)ulps(t, actual.p, expected.p, i) : magnitude(a - r);
+            /* As FP64, I64 and U64 beyond 2^53 are rounded. So is their difference, upwards: none passes by
+             * it.
+             */
+            error =
+                t == DT_I64 || t == DT_U64 ? rounded_up(ulps(t, actual.p, expected.p, i)) : magnitude(a - r);
             pass = error <= bound;
             /* Only a bound of zero divides 0 by 0; a NaN in the bound fails and is as bad as can be. */
             scaled = error == 0 && pass ? 0 : bound > 0 ? error / bound : __builtin_inf();

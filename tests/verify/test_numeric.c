@@ -122,6 +122,14 @@ Test(numeric, integers)
     int64_t c = (INT64_C(1) << 60) + 1, d = INT64_C(1) << 60;
     v = numeric_judge(DT_I64, span_of(&c, 8), span_of(&d, 8), (tolerance){0, 0});
     cr_assert(!v.passed && v.max_abs_error == 1 && v.max_ulp == 1);
+    /* 2^53 + 1 is no FP64; as 2^53 it would pass. */
+    c = (INT64_C(1) << 53) + 1;
+    d = 0;
+    v = numeric_judge(DT_I64, span_of(&c, 8), span_of(&d, 8), (tolerance){0x1p53, 0});
+    cr_assert(!v.passed && v.max_ulp == (UINT64_C(1) << 53) + 1);
+    c--;
+    cr_assert(
+        !numeric_judge(DT_I64, span_of(&c, 8), span_of(&d, 8), (tolerance){0x1.fffffffffffffp52, 0}).passed);
 }
 
 /* With bounds of 0 integers are equal or they fail, at every width and both ends of the range. */
