@@ -44,6 +44,7 @@ lib := $(B)/libreplay.a
 emu_obj := $(call obj,$(emu_src))
 corpora := $(fuzz_names:%=$(B)/tests/corpus-%)
 fuzzers := $(fuzz_names:%=$(B)/tests/fuzz-%)
+FUZZ ?= $(fuzz_names)
 benches := $(bench_names:%=$(B)/tests/bench-%)
 bundles := $(workloads:%=$(B)/bundles/%.tar.zst)
 fuzz_obj := $(call obj,$(wildcard tests/fuzz/*.c))
@@ -94,7 +95,7 @@ asan: bundles ## check under AddressSanitizer and UndefinedBehaviorSanitizer, un
 		SAN='-fsanitize=address,undefined,unsigned-integer-overflow -fno-sanitize-recover=all' check-programs
 	@REPLAY_SANITIZED=1 tests/check.sh $(B)/asan $(B)/bundles
 
-fuzz: ## every fuzz harness for FUZZ_SECONDS (60) each (clang); finds go to build/fuzz
+fuzz: ## every fuzz harness (or FUZZ='json store') for FUZZ_SECONDS (60) of processor time each (clang); finds and totals.txt go to build/fuzz
 	@$(MAKE) --no-print-directory B=$(B)/fuzz CC=clang OPT=-O1 CUDA_ROOT= PYTHON=false \
 		SAN='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzz-run
 
@@ -122,12 +123,8 @@ format_src = $(sort $(wildcard $(addsuffix /*.[ch],$(rooms) gpu/cuda gpu/emu tes
 check-programs: $(B)/replay $(B)/replay-emu $(if $(CUDA_INC),$(B)/replay-gpu) $(B)/tests/unit $(B)/tests/fake-worker $(B)/tests/hostile $(if $(SAN),,$(B)/tests/fault.so) $(corpora)
 objects: $(objects) $(if $(CUDA_INC),$(cuda_objects))
 
-fuzz-run: $(fuzzers)
-	@for n in $(fuzz_names); do \
-		echo "== $$n, $(FUZZ_SECONDS) s" && mkdir -p $(B)/corpus/$$n tests/fuzz/corpus/$$n && \
-		$(B)/tests/fuzz-$$n -max_total_time=$(FUZZ_SECONDS) -timeout=20 -print_final_stats=1 \
-			-artifact_prefix=$(B)/$$n- $(B)/corpus/$$n tests/fuzz/corpus/$$n || exit 1; \
-	done
+fuzz-run: $(FUZZ:%=$(B)/tests/fuzz-%)
+	@tests/fuzz/run.sh $(B) $(FUZZ_SECONDS) $(FUZZ)
 
 $(B)/replay: $(call obj,replay/main.c) $(lib)
 	$(link) $(LIBS)
