@@ -339,7 +339,9 @@ rp_code audit_folder(rp_err *e, audited *a, scratch *sc, const char *dir, const 
         err_set(e, RP_IO, "expected a folder of evidence");
         return err_file(e, dir);
     }
-    if (check_sums(e, a, sc, dir) || read_claims(e, a, sc, dir) || check_places(e, a, sc, dir))
+    if (check_sums(e, a, sc, dir) || evidence_beyond_limits(&a->r->fs))
+        return e->code;
+    if (read_claims(e, a, sc, dir) || check_places(e, a, sc, dir))
         return e->code;
     if (store_open_folder(e, &a->st, bundle_dir)) {
         report_begin(a->r, "bundle", true);
@@ -385,6 +387,9 @@ const char *const *audit_not_rechecked(scratch *sc, const audited *a)
         v[n++] = scratch_printf(
             sc, "that this is the bundle you mean, and the run's word that it was %s: give --root",
             trust_names[a->claimed.trust]);
-    v[n++] = "who made this folder: it is self-consistent, not signed";
+    v[n++] =
+        a->is_signed
+            ? "that the signers saw the run: they stand behind these files, not behind how they were made"
+            : "who made this folder: it is self-consistent, not signed";
     return v;
 }

@@ -14,6 +14,7 @@ typedef struct {
     judgement *j;
     run_record claimed, recomputed;
     bool have_claims;
+    bool is_signed; /* by the caller's keys: told by whoever read the statement */
 } audited;
 
 /* All faults are findings in out->r; an error only when the folder cannot be read. `opt`: root and compiler

@@ -11,6 +11,7 @@
 #ifndef REPLAY_CAMPAIGN_H
 #define REPLAY_CAMPAIGN_H
 
+#include "replay/options.h"
 #include "replay/pair.h"
 
 enum { CAMPAIGN_STATUSES = PHASE_NOT_RUN + 1 };
@@ -98,8 +99,10 @@ void campaign_json(jw *j, scratch *sc, const campaign_audited *a);
 
 typedef enum { AUDIT_EVIDENCE, AUDIT_PAIR, AUDIT_CAMPAIGN } audit_kind;
 audit_kind audit_kind_of(scratch *sc, const char *dir);
-/* Audit and print, as text or as an object into j; the exit code. */
-int audit_pair_print(rp_err *e, scratch *sc, const char *dir, const verify_options *opt, jw *j);
-int audit_campaign_print(rp_err *e, scratch *sc, const char *dir, const verify_options *opt, jw *j);
+/* Audit, read a statement back where one is asked for, and print, as text or as an object into j; the exit
+ * code. */
+int audit_pair_print(rp_err *e, scratch *sc, const char *dir, const shared_options *o, jw *j);
+int audit_campaign_print(rp_err *e, scratch *sc, const char *dir, const shared_options *o, jw *j);
+extern const char *const audit_pair_not_rechecked[]; /* ends with NULL */
 
 #endif

@@ -5,17 +5,15 @@
 #include "artifacts/statement.h"
 #include "artifacts/zs.h"
 #include "gpu/client.h"
-#include "replay/audit.h"
+#include "replay/attested.h"
 #include "replay/cli.h"
-#include "replay/keys.h"
 #include <libgen.h>
 #include <stdio.h>
 #include <time.h>
 
 typedef struct {
     const char *target, *out;
-    keys keys;
-    verify_options opt;
+    shared_options shared;
     bool json;
 } options;
 
@@ -74,9 +72,10 @@ static rp_code write_statement(rp_err *e, span *out, jw *j, scratch *sc, const f
 static rp_code write_out(rp_err *e, scratch *sc, const options *o, const finding_of *f)
 {
     span text;
-    jw *j = jw_new(o->keys.n ? JW_COMPACT : JW_PRETTY);
+    jw *j = jw_new(o->shared.keys.n ? JW_COMPACT : JW_PRETTY);
     if (!write_statement(e, &text, j, sc, f) &&
-        (!o->keys.n || !dsse_write(e, &text, sc, STATEMENT_PAYLOAD_TYPE, text, o->keys.v, o->keys.n, NULL)))
+        (!o->shared.keys.n ||
+         !dsse_write(e, &text, sc, STATEMENT_PAYLOAD_TYPE, text, o->shared.keys.v, o->shared.keys.n, NULL)))
         (void)!file_write(e, o->out, text);
     jw_free(j);
     return e->code;
@@ -106,7 +105,7 @@ static rp_code about_bundle(rp_err *e, scratch *sc, const options *o)
         err_to_finding(e, &f.r->fs);
         report_end(f.r, "manifest.json");
         (void)!subject_of_file(e, &f, sc, o->target);
-    } else if (!e->code && !verify_bundle(e, &v, f.r, st, &o->opt)) {
+    } else if (!e->code && !verify_bundle(e, &v, f.r, st, &o->shared.verify)) {
         f.trust = trust_names[v.trust];
         f.subjects[0] = (statement_subject){.name = MANIFEST_PATH, .sha256 = v.bundle->man->root};
         f.n_subjects = 1;
@@ -135,73 +134,96 @@ static void read_environment(finding_of *f, scratch *sc, const char *dir)
     }
 }
 
-static rp_code about_run(rp_err *e, scratch *sc, const options *o)
+static rp_code write_about(rp_err *e, scratch *sc, const options *o, const attested *a,
+                           const char *const *not_rechecked, const char *run)
 {
-    finding_of f = {.about = "run"};
-    uint64_t bytes;
-    const char *sums = file_join(sc, o->target, "SHA256SUMS");
-    audited *a = scratch_alloc(sc, sizeof *a);
-    if (!sums || !a)
-        return err_nomem(e);
-    if (audit_folder(e, a, sc, o->target, &o->opt))
-        goto out;
-    if (file_exists(sums)) {
-        f.subjects[f.n_subjects].name = "SHA256SUMS";
-        if (digest_file(e, &f.subjects[f.n_subjects++].sha256, &bytes, sums))
-            goto out;
-    }
-    if (a->v.bundle)
-        f.subjects[f.n_subjects++] =
-            (statement_subject){.name = "bundle/" MANIFEST_PATH, .sha256 = a->v.bundle->man->root};
+    finding_of f = {.about = a->facts.about,
+                    .trust = a->trust,
+                    .verdict = a->facts.verdict,
+                    .r = a->r,
+                    .n_subjects = a->facts.n_subjects,
+                    .not_rechecked = not_rechecked,
+                    .exit_code = a->facts.exit_code};
     if (!f.n_subjects) {
         err_set(e, RP_IO,
                 "expected SHA256SUMS or bundle/manifest.json to name what this is about, found neither");
-        err_file(e, o->target);
-        goto out;
+        return err_file(e, o->target);
     }
-    f.r = a->r;
-    f.trust = a->v.bundle ? trust_names[a->v.trust] : "unread";
-    f.verdict = check_status_names[report_verdict(a->r)];
-    f.exit_code = cli_verdict_exit(a->r);
-    if (f.exit_code == EXIT_PASSED && a->j) {
-        f.exit_code = status_exit(judgement_status(a->j));
-        f.verdict = phase_status_names[judgement_status(a->j)];
-    }
-    f.not_rechecked = audit_not_rechecked(sc, a);
-    read_environment(&f, sc, o->target);
-    (void)!write_out(e, sc, o, &f);
-out:
+    memcpy(f.subjects, a->subjects, sizeof f.subjects);
+    if (run)
+        read_environment(&f, sc, run);
+    return write_out(e, sc, o, &f);
+}
+
+static rp_code about_run(rp_err *e, scratch *sc, const options *o)
+{
+    attested said;
+    audited *a = scratch_alloc(sc, sizeof *a);
+    if (!a)
+        return err_nomem(e);
+    if (!audit_folder(e, a, sc, o->target, &o->shared.verify) && !attested_run(e, &said, sc, o->target, a))
+        (void)!write_about(e, sc, o, &said, audit_not_rechecked(sc, a), o->target);
     audit_clear(a);
     return e->code;
 }
 
+static rp_code about_pair(rp_err *e, scratch *sc, const options *o)
+{
+    attested said;
+    pair_audited *p = scratch_alloc(sc, sizeof *p);
+    if (!p)
+        return err_nomem(e);
+    if (!pair_audit(e, p, sc, o->target, &o->shared.verify) && !attested_pair(e, &said, sc, o->target, p))
+        (void)!write_about(e, sc, o, &said, audit_pair_not_rechecked, NULL);
+    pair_audit_clear(p);
+    return e->code;
+}
+
+static rp_code about_campaign(rp_err *e, scratch *sc, const options *o)
+{
+    attested said;
+    campaign_audited *a = scratch_alloc(sc, sizeof *a);
+    if (!a)
+        return err_nomem(e);
+    if (!campaign_audit(e, a, sc, o->target, &o->shared.verify, NULL) &&
+        !attested_campaign(e, &said, sc, o->target, a))
+        (void)!write_about(e, sc, o, &said, NULL, NULL);
+    return e->code;
+}
+
+static rp_code about_evidence(rp_err *e, scratch *sc, const options *o)
+{
+    audit_kind kind = audit_kind_of(sc, o->target);
+    if (kind != AUDIT_EVIDENCE && o->shared.verify.root) {
+        err_set(e, RP_USAGE, "--root pins one bundle, and this folder holds several");
+        return err_file(e, o->target);
+    }
+    return kind == AUDIT_PAIR       ? about_pair(e, sc, o)
+           : kind == AUDIT_CAMPAIGN ? about_campaign(e, sc, o)
+                                    : about_run(e, sc, o);
+}
+
 static int parse(options *o, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"key", required_argument, NULL, 'k'},     {"root", required_argument, NULL, 'r'},
-        {"capture", required_argument, NULL, 'c'}, {"quick", no_argument, NULL, 'q'},
-        {"json", no_argument, NULL, 'j'},          {0}};
-    digest d;
-    int c;
-    while ((c = getopt_long(argc, argv, "o:", longs, NULL)) != -1) {
-        if (c == 'k' && !keys_name(&o->keys, optarg))
-            return cli_usage("attest", "expected at most %d keys", DSSE_MAX_KEYS);
-        if (c == 'r' && !digest_parse_root(optarg, &d))
-            return cli_usage("attest",
-                             "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"",
-                             optarg);
+    static const struct option longs[] = {OPTIONS_ROOT,
+                                          OPTIONS_CAPTURE,
+                                          OPTIONS_KEY,
+                                          OPTIONS_LIMITS,
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {0}};
+    int c, code, at = 0;
+    while ((c = getopt_long(argc, argv, "o:", longs, &at)) != -1) {
         if (c == 'o')
             o->out = optarg;
-        else if (c == 'r')
-            o->opt.root = optarg;
-        else if (c == 'c')
-            o->opt.capture_path = optarg;
         else if (c == 'q')
-            o->opt.quick = true;
+            o->shared.verify.quick = true;
         else if (c == 'j')
             o->json = true;
-        else if (c != 'k')
+        else if (c == '?')
             return cli_bad_option("attest", argv);
+        else if ((code = options_take("attest", &o->shared, c, longs[at].name)))
+            return code;
     }
     if (argc - optind != 1 || !o->out)
         return cli_usage("attest", "expected one bundle or folder of evidence, and -o FILE");
@@ -217,12 +239,12 @@ int cmd_attest(int argc, char **argv)
     if (code)
         return code;
     scratch *sc = scratch_new(0);
-    o.opt.compile = cli_compile;
-    o.opt.compile_ctx = sc ? (void *)(uintptr_t)client_gpu_path(sc) : NULL;
+    o.shared.verify.compile = cli_compile;
+    o.shared.verify.compile_ctx = sc ? (void *)(uintptr_t)client_gpu_path(sc) : NULL;
     if (!sc)
         err_nomem(&e);
-    else if (!keys_read(&e, &o.keys, true))
-        (void)!(file_is_dir(o.target) ? about_run(&e, sc, &o) : about_bundle(&e, sc, &o));
+    else if (!keys_read(&e, &o.shared.keys, true))
+        (void)!(file_is_dir(o.target) ? about_evidence(&e, sc, &o) : about_bundle(&e, sc, &o));
     if (e.code)
         code = cli_error("attest", &e, o.json);
     else if (o.json) {
@@ -232,13 +254,13 @@ int cmd_attest(int argc, char **argv)
         cli_tool_json(j);
         jw_str(j, "target", o.target);
         jw_str(j, "statement", o.out);
-        jw_bool(j, "signed", o.keys.n > 0);
+        jw_bool(j, "signed", o.shared.keys.n > 0);
         jw_end(j);
         code = cli_print_json(j, code);
     } else {
-        printf("%s%s\n", text_safe(sc, o.out), o.keys.n ? "" : ", not signed");
+        printf("%s%s\n", text_safe(sc, o.out), o.shared.keys.n ? "" : ", not signed");
     }
-    keys_clear(&o.keys);
+    keys_clear(&o.shared.keys);
     scratch_free(sc);
     return code ? code : cli_finish(code);
 }

@@ -6,6 +6,7 @@
 #include "replay/cli.h"
 #include "replay/docdiff.h"
 #include "replay/open.h"
+#include "replay/options.h"
 #include "verify/signature.h"
 
 typedef struct {
@@ -191,13 +192,17 @@ static int answer(scratch *sc, const side *a, const side *b, const section *s, s
 
 int cmd_compare(int argc, char **argv)
 {
-    static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
+    static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, OPTIONS_LIMITS, {0}};
     bool json = false;
-    int c;
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-        if (c != 'j')
+    shared_options shared = {0};
+    int c, code, at = 0;
+    while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
+        if (c == 'j')
+            json = true;
+        else if (c == '?')
             return cli_bad_option("compare", argv);
-        json = true;
+        else if ((code = options_take("compare", &shared, c, longs[at].name)))
+            return code;
     }
     if (argc - optind != 2)
         return cli_usage("compare", "expected two bundles or two evidence folders, found %d arguments",
@@ -206,7 +211,7 @@ int cmd_compare(int argc, char **argv)
     scratch *sc = scratch_new(0);
     side a = {0}, b = {0};
     section s[2] = {{0}, {0}};
-    int code = EXIT_UNREADABLE;
+    code = EXIT_UNREADABLE;
     if (!sc)
         err_nomem(&e);
     if (!sc || load(&e, &a, sc, argv[optind]) || load(&e, &b, sc, argv[optind + 1]) ||

@@ -1,4 +1,5 @@
 /* The list of commands. It is not in main.c so that tests can link what prints a usage line. */
+#include "artifacts/base/limits.h"
 #include "replay/cli.h"
 #include <stdio.h>
 
@@ -9,7 +10,8 @@ const command commands[] = {
      "[--require pinned|signed|complete] [--quick] [--max-LIMIT N…] [--json]"},
     {"resolve", cmd_resolve,
      "show the exact library calls and the arena, or what cuBLASLt would say to any call, on the CPU",
-     "resolve [BUNDLE] --cpu-only [--index N] [--arena] [--json] | resolve --call 'm=… n=… k=… "
+     "resolve [BUNDLE] --cpu-only [--index N] [--arena] [--max-LIMIT N…] [--json] | resolve --call 'm=… n=… "
+     "k=… "
      "a=f16,row,ld=…' [--knowledge CSV] "
      "[--sm N] [--lib V] [--json] | resolve --against CSV [--knowledge CSV] [--sm N] [--lib V] [--json] | "
      "resolve --rules"},
@@ -17,22 +19,23 @@ const command commands[] = {
      "import cublaslt-log FILE -o DIR [--json] | import xla-dump DIR -o DIR [--json]"},
     {"run", cmd_run, "replay a bundle on a device, in fresh processes, through its fixtures",
      "run [BUNDLE|DIR…] [--pair A B] [--phases N] [--device gpu|emu|both|auto] [--out DIR] [--root "
-     "sha256:HEX] [--json]"},
+     "sha256:HEX] [--max-LIMIT N…] [--json]"},
     {"audit", cmd_audit, "recompute every verdict from retained evidence",
-     "audit DIR… [--root sha256:HEX] [--json]"},
+     "audit DIR… [--root sha256:HEX] [--key PEM… [--threshold T]] [--attestation FILE] [--require "
+     "pinned|signed] [--max-LIMIT N…] [--json]"},
     {"pack", cmd_pack, "generate fixtures and write a bundle from its sources",
      "pack DIR -o BUNDLE [--json]"},
     {"inspect", cmd_inspect, "show a bundle: tree, manifest, plan or any file",
-     "inspect [BUNDLE] [PATH] [--plan] [--json]"},
+     "inspect [BUNDLE] [PATH] [--plan] [--max-LIMIT N…] [--json]"},
     {"kernel", cmd_kernel, "run one PTX kernel with its recorded launch and inputs, every access checked",
-     "kernel NAME.json [--device emu|gpu] [--json]"},
+     "kernel NAME.json [--device emu|gpu] [--max-LIMIT N…] [--json]"},
     {"compare", cmd_compare, "compare two bundles or two evidence folders, field by field",
-     "compare A B [--json]"},
+     "compare A B [--max-LIMIT N…] [--json]"},
     {"sign", cmd_sign, "sign a bundle's root",
-     "sign BUNDLE --key PEM… -o ENVELOPE [--add ENVELOPE] [--json]"},
+     "sign BUNDLE --key PEM… -o ENVELOPE [--add ENVELOPE] [--max-LIMIT N…] [--json]"},
     {"attest", cmd_attest, "write down what is found about a bundle or a run, signed or not",
      "attest BUNDLE|EVIDENCE -o FILE [--key PEM…] [--root sha256:HEX] [--capture FILE|DIR] [--quick] "
-     "[--json]"},
+     "[--max-LIMIT N…] [--json]"},
     {"version", cmd_version, "revision, compiler, libraries, workers", "version [--json]"},
     {"help", cmd_help, "this list", "help"},
     {0},
@@ -50,6 +53,9 @@ int cmd_help(int argc, char **argv)
     puts("\nBUNDLE defaults to bundle.tar.zst. Exit: 0 passed, 1 rejected, 2 usage, 3 unreadable or not "
          "writable,\n"
          "4 device, worker or phase unavailable or failed, 5 numerical rejection, 6 trust below --require, "
-         "70 a bug.");
+         "70 a bug.\n\n--max-LIMIT N: how much of a stranger's bundle or evidence is taken on.");
+    for (int i = 0; limit_names[i]; i++)
+        printf("  --max-%-11s  %llu, at most %llu\n", limit_names[i], (unsigned long long)limit_of((limit)i),
+               (unsigned long long)limit_most((limit)i));
     return cli_finish(EXIT_PASSED);
 }

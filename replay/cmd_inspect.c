@@ -2,6 +2,7 @@
 #include "artifacts/base/text.h"
 #include "replay/cli.h"
 #include "replay/open.h"
+#include "replay/options.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -174,23 +175,25 @@ static int print_file(rp_err *e, opened *o, const char *path)
 int cmd_inspect(int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"plan", no_argument, NULL, 'p'}, {"json", no_argument, NULL, 'j'}, {0}};
+        {"plan", no_argument, NULL, 'p'}, {"json", no_argument, NULL, 'j'}, OPTIONS_LIMITS, {0}};
     bool plan_wanted = false, json = false;
-    int c;
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+    shared_options shared = {0};
+    int c, at = 0, code = EXIT_PASSED;
+    while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
         if (c == 'p')
             plan_wanted = true;
         else if (c == 'j')
             json = true;
-        else
+        else if (c == '?')
             return cli_bad_option("inspect", argv);
+        else if ((code = options_take("inspect", &shared, c, longs[at].name)))
+            return code;
     }
     if (argc - optind > 2 || (plan_wanted && argc - optind > 1) ||
         (json && (plan_wanted || argc - optind > 1)))
         return cli_usage("inspect", "expected a bundle and then one of PATH, --plan or --json");
     rp_err e = {0};
     opened o;
-    int code = EXIT_PASSED;
     if (opened_bundle(&e, &o, optind < argc ? argv[optind] : cli_default_bundle)) {
         code = cli_error("inspect", &e, json);
     } else if (argc - optind == 2) {

@@ -7,6 +7,7 @@
 #include "replay/cli.h"
 #include "replay/distance.h"
 #include "replay/kernel_job.h"
+#include "replay/options.h"
 #include <unistd.h>
 
 enum { DEADLINE_MS = 600000 };
@@ -252,11 +253,14 @@ static int print_answer(const run *x)
 static bool parse(options *o, int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"device", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'}, {0}};
-    int c;
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+        {"device", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'}, OPTIONS_LIMITS, {0}};
+    shared_options shared = {0};
+    int c, at = 0;
+    while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
         if (c == '?')
             return cli_bad_option("kernel", argv), false;
+        if (c >= OPTION_ROOT && options_take("kernel", &shared, c, longs[at].name))
+            return false;
         if (c == 'd' && strcmp(optarg, "gpu") && strcmp(optarg, "emu"))
             return cli_usage("kernel", "expected --device emu or gpu, found \"%.40s\"", optarg), false;
         if (c == 'd')

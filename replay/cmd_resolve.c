@@ -1,6 +1,7 @@
 #include "artifacts/base/text.h"
 #include "replay/cli.h"
 #include "replay/open.h"
+#include "replay/options.h"
 #include "replay/picture.h"
 #include "replay/resolve_ask.h"
 #include <stdlib.h>
@@ -276,12 +277,14 @@ int cmd_resolve(int argc, char **argv)
                                           {"sm", required_argument, NULL, 'S'},
                                           {"lib", required_argument, NULL, 'L'},
                                           {"rules", no_argument, NULL, 'R'},
+                                          OPTIONS_LIMITS,
                                           {0}};
     options opt = {0};
     resolve_ask ask = {0};
+    shared_options shared = {0};
     bool cpu_only = false;
-    int c;
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+    int c, at = 0;
+    while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
         if (c == 'c')
             cpu_only = true;
         else if (c == 'a')
@@ -293,7 +296,11 @@ int cmd_resolve(int argc, char **argv)
                 return cli_usage("resolve", "expected a number for --index, found \"%.40s\"", optarg);
         } else if (c == '?' || c == ':')
             return cli_bad_option("resolve", argv);
-        else if (!parse_ask(&ask, c, optarg))
+        else if (c >= OPTION_ROOT) {
+            int wrong = options_take("resolve", &shared, c, longs[at].name);
+            if (wrong)
+                return wrong;
+        } else if (!parse_ask(&ask, c, optarg))
             return cli_usage("resolve", "expected --sm 90 and --lib 13.1.0, found \"%.40s\"", optarg);
     }
     if (ask.call || ask.against || ask.rules)

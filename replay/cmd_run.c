@@ -7,6 +7,7 @@
 #include "replay/cli.h"
 #include "replay/disasm.h"
 #include "replay/environment.h"
+#include "replay/options.h"
 #include "replay/run.h"
 #include "replay/summary.h"
 #include "verify/signature.h"
@@ -501,32 +502,28 @@ static bool parse(run_options *o, int argc, char **argv)
     static const struct option longs[] = {{"phases", required_argument, NULL, 'p'},
                                           {"device", required_argument, NULL, 'd'},
                                           {"out", required_argument, NULL, 'o'},
-                                          {"root", required_argument, NULL, 'r'},
+                                          OPTIONS_ROOT,
+                                          OPTIONS_LIMITS,
                                           {"json", no_argument, NULL, 'j'},
                                           {"pair", required_argument, NULL, 'P'},
                                           {0}};
-    int c;
-    digest d;
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+    shared_options shared = {0};
+    int c, at = 0;
+    while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
         if (c == 'p' && !parse_phases(&o->phases, optarg))
             return cli_usage("run", "expected --phases 1 to %d, found \"%.40s\"", MAX_PHASES, optarg), false;
         if (c == 'd' && strcmp(optarg, "gpu") && strcmp(optarg, "auto") && strcmp(optarg, "emu") &&
             strcmp(optarg, "both"))
             return cli_usage("run", "expected --device gpu, emu, both or auto, found \"%.40s\"", optarg),
                    false;
-        if (c == 'r' && !digest_parse_root(optarg, &d))
-            return cli_usage("run",
-                             "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"",
-                             optarg),
-                   false;
         if (c == '?')
             return cli_bad_option("run", argv), false;
+        if (c >= OPTION_ROOT && options_take("run", &shared, c, longs[at].name))
+            return false;
         if (c == 'd')
             o->device = optarg;
         if (c == 'o')
             o->out = optarg;
-        if (c == 'r')
-            o->root = optarg;
         if (c == 'j')
             o->json = true;
         if (c == 'P') {
@@ -536,6 +533,7 @@ static bool parse(run_options *o, int argc, char **argv)
             o->pair[1] = argv[optind++];
         }
     }
+    o->root = shared.verify.root;
     if (o->pair[0] && o->root)
         return cli_usage("run", "--root pins one bundle, and a pair has two"), false;
     if (o->pair[0] && (!strcmp(o->device, "emu") || !strcmp(o->device, "both")))

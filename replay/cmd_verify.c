@@ -1,21 +1,14 @@
-#include "artifacts/base/limits.h"
 #include "artifacts/base/text.h"
 #include "gpu/client.h"
 #include "replay/cli.h"
-#include "replay/keys.h"
+#include "replay/options.h"
 #include "replay/targets.h"
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-typedef enum { REQUIRE_NOTHING, REQUIRE_PINNED, REQUIRE_SIGNED, REQUIRE_COMPLETE } requirement;
-static const char *const requirement_names[] = {"", "pinned", "signed", "complete", NULL};
-
 typedef struct {
-    verify_options opt;
-    keys keys;
-    requirement require;
+    shared_options shared;
     bool json;
 } options;
 
@@ -25,134 +18,28 @@ typedef struct {
     int exit_code;
 } row;
 
-static bool number(const char *s, uint64_t *out)
+static int parse(options *o, int argc, char **argv)
 {
-    char *end;
-    if (*s < '0' || *s > '9')
-        return false;
-    errno = 0;
-    *out = strtoull(s, &end, 10);
-    return !errno && !*end;
-}
-
-static bool parse_limit(const char *option, const char *value)
-{
-    int i = 0;
-    uint64_t v;
-    while (strcmp(limit_names[i], option + strlen("max-")))
-        i++;
-    if (number(value, &v) && limit_set((limit)i, v))
-        return true;
-    cli_usage("verify", "expected --%s 1 to %llu, found \"%.40s\"", option,
-              (unsigned long long)limit_most((limit)i), value);
-    return false;
-}
-
-static bool parse_require(options *o, const char *value)
-{
-    int i = 1;
-    while (requirement_names[i] && strcmp(requirement_names[i], value))
-        i++;
-    if (!requirement_names[i]) {
-        cli_usage("verify", "expected --require pinned, signed or complete, found \"%.40s\"", value);
-        return false;
-    }
-    o->require = (requirement)i;
-    return true;
-}
-
-static bool parse_one(options *o, int c, const char *option)
-{
-    digest d;
-    uint64_t n;
-    switch (c) {
-    case 'r':
-        o->opt.root = optarg;
-        if (digest_parse_root(optarg, &d))
-            return true;
-        cli_usage("verify", "expected --root sha256: and 64 lower-case hexadecimal digits, found \"%.100s\"",
-                  optarg);
-        return false;
-    case 'c':
-        o->opt.capture_path = optarg;
-        return true;
-    case 'y':
-        if (keys_name(&o->keys, optarg))
-            return true;
-        cli_usage("verify", "expected at most %d keys", DSSE_MAX_KEYS);
-        return false;
-    case 't':
-        if (!number(optarg, &n) || n < 1 || n > DSSE_MAX_KEYS) {
-            cli_usage("verify", "expected --threshold 1 to %d, found \"%.40s\"", DSSE_MAX_KEYS, optarg);
-            return false;
-        }
-        o->opt.threshold = (size_t)n;
-        return true;
-    case 'e':
-        o->opt.envelope_path = optarg;
-        o->opt.envelope_given = true;
-        return true;
-    case 'a':
-        o->opt.attestation_path = optarg;
-        return true;
-    case 'q':
-        return parse_require(o, optarg);
-    case 'm':
-        return parse_limit(option, optarg);
-    case 'k':
-        o->opt.quick = true;
-        return true;
-    default:
-        o->json = true;
-        return true;
-    }
-}
-
-static bool parse(options *o, int argc, char **argv)
-{
-    static const struct option longs[] = {{"root", required_argument, NULL, 'r'},
-                                          {"capture", required_argument, NULL, 'c'},
-                                          {"key", required_argument, NULL, 'y'},
-                                          {"threshold", required_argument, NULL, 't'},
-                                          {"envelope", required_argument, NULL, 'e'},
-                                          {"attestation", required_argument, NULL, 'a'},
-                                          {"require", required_argument, NULL, 'q'},
+    static const struct option longs[] = {OPTIONS_ROOT,
+                                          OPTIONS_CAPTURE,
+                                          OPTIONS_ENVELOPE,
+                                          OPTIONS_SIGNED,
+                                          OPTIONS_LIMITS,
                                           {"quick", no_argument, NULL, 'k'},
                                           {"json", no_argument, NULL, 'j'},
-                                          {"max-entries", required_argument, NULL, 'm'},
-                                          {"max-path-bytes", required_argument, NULL, 'm'},
-                                          {"max-file-bytes", required_argument, NULL, 'm'},
-                                          {"max-total-bytes", required_argument, NULL, 'm'},
-                                          {"max-json-depth", required_argument, NULL, 'm'},
-                                          {"max-nodes", required_argument, NULL, 'm'},
-                                          {"max-buffers", required_argument, NULL, 'm'},
                                           {0}};
-    int c, at = 0;
-    o->opt.threshold = 1;
+    int c, code, at = 0;
     while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
-        if (c == '?') {
-            cli_bad_option("verify", argv);
-            return false;
-        }
-        if (!parse_one(o, c, longs[at].name))
-            return false;
+        if (c == '?')
+            return cli_bad_option("verify", argv);
+        if (c == 'k')
+            o->shared.verify.quick = true;
+        else if (c == 'j')
+            o->json = true;
+        else if ((code = options_take("verify", &o->shared, c, longs[at].name)))
+            return code;
     }
-    if (o->opt.threshold > o->keys.n_paths && o->opt.threshold > 1) {
-        cli_usage("verify", "expected at least as many --key as --threshold %zu, found %zu", o->opt.threshold,
-                  o->keys.n_paths);
-        return false;
-    }
-    if (o->opt.envelope_given && !o->keys.n_paths) {
-        cli_usage(
-            "verify",
-            "expected --key with --envelope: nothing inside a bundle or an envelope is trusted by itself");
-        return false;
-    }
-    if (o->require == REQUIRE_SIGNED && !o->keys.n_paths) {
-        cli_usage("verify", "expected --key with --require signed");
-        return false;
-    }
-    return true;
+    return options_agree("verify", &o->shared);
 }
 
 /* Trust below what was asked for, or a required check without an answer, turns a yes into EXIT_UNTRUSTED. */
@@ -164,8 +51,9 @@ static int exit_code_of(const options *o, const verify_result *v, const report *
         supplementary |= r->v[i].status == CHECK_NOT_CHECKABLE;
     if (code != EXIT_PASSED)
         return code;
-    if ((o->require == REQUIRE_PINNED && !v->pinned) || (o->require == REQUIRE_SIGNED && !v->is_signed) ||
-        (o->require == REQUIRE_COMPLETE && (supplementary || v->bundle->man->n_omitted)))
+    if ((o->shared.require == REQUIRE_PINNED && !v->pinned) ||
+        (o->shared.require == REQUIRE_SIGNED && !v->is_signed) ||
+        (o->shared.require == REQUIRE_COMPLETE && (supplementary || v->bundle->man->n_omitted)))
         return EXIT_UNTRUSTED;
     return code;
 }
@@ -179,6 +67,15 @@ static void print_json(jw *j, const char *path, const verify_result *v, report *
     digest_hex(v->bundle->man->root, hex);
     jw_fmt(j, "root", "sha256:%s", hex);
     jw_str(j, "trust", trust_names[v->trust]);
+    const bool established[] = {[TRUST_SELF_CONSISTENT] = true,
+                                [TRUST_CAPTURE_MATCHED] = v->matched > 0,
+                                [TRUST_PINNED] = v->pinned,
+                                [TRUST_SIGNED] = v->is_signed};
+    jw_arr(j, "established");
+    for (int i = 0; trust_names[i]; i++)
+        if (established[i])
+            jw_str(j, NULL, trust_names[i]);
+    jw_end(j);
     if (v->of) {
         jw_u64(j, "capture_matched", v->matched);
         jw_u64(j, "capture_items", v->of);
@@ -250,7 +147,7 @@ static void verify_opened(rp_err *e, row *out, scratch *sc, scratch *own, const 
     report *r = report_new(own);
     store *st = NULL;
     verify_result v;
-    verify_options opt = o->opt;
+    verify_options opt = o->shared.verify;
     if (!opt.envelope_given)
         opt.envelope_path = scratch_printf(own, "%s.dsse.json", path);
     if (!r || !opt.envelope_path)
@@ -474,16 +371,16 @@ static int verify_all(rp_err *e, scratch *sc, options *o, char *const *args, siz
 {
     const char **paths;
     size_t n;
-    if (targets_expand(e, &paths, &n, sc, args, n_args) || keys_read(e, &o->keys, false))
+    if (targets_expand(e, &paths, &n, sc, args, n_args) || keys_read(e, &o->shared.keys, false))
         return EXIT_UNREADABLE;
-    if (n > 1 && (o->opt.envelope_given || o->opt.attestation_path)) {
+    if (n > 1 && (o->shared.verify.envelope_given || o->shared.verify.attestation_path)) {
         err_set(e, RP_USAGE, "expected one bundle with --envelope or --attestation, found %zu", n);
         return EXIT_USAGE;
     }
-    o->opt.keys = o->keys.v;
-    o->opt.n_keys = o->keys.n;
-    o->opt.compile = compile_in_turn;
-    o->opt.compile_ctx = (void *)(uintptr_t)client_gpu_path(sc);
+    o->shared.verify.keys = o->shared.keys.v;
+    o->shared.verify.n_keys = o->shared.keys.n;
+    o->shared.verify.compile = compile_in_turn;
+    o->shared.verify.compile_ctx = (void *)(uintptr_t)client_gpu_path(sc);
     if (n > 1)
         return verify_many(e, sc, o, paths, n, j);
     row one = {.exit_code = EXIT_PASSED};
@@ -495,11 +392,12 @@ int cmd_verify(int argc, char **argv)
 {
     options o = {0};
     rp_err e = {0};
-    if (!parse(&o, argc, argv))
-        return EXIT_USAGE;
+    int code = parse(&o, argc, argv);
+    if (code)
+        return code;
     scratch *sc = scratch_new(0);
     jw *j = o.json ? jw_new(JW_PRETTY) : NULL;
-    int code = EXIT_UNREADABLE;
+    code = EXIT_UNREADABLE;
     jw_obj(j, NULL);
     jw_str(j, "format", "replay-verdict/0");
     cli_tool_json(j);
@@ -517,7 +415,7 @@ int cmd_verify(int argc, char **argv)
         jw_end(j);
         code = o.json ? cli_print_json(j, code) : cli_finish(code);
     }
-    keys_clear(&o.keys);
+    keys_clear(&o.shared.keys);
     scratch_free(sc);
     return code;
 }

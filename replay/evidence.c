@@ -1,12 +1,14 @@
 #include "replay/evidence.h"
+#include "artifacts/base/ck.h"
 #include "artifacts/base/digest.h"
 #include "artifacts/base/file.h"
+#include "artifacts/base/limits.h"
 #include "artifacts/zs.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static const char sums_name[] = "SHA256SUMS";
+const char evidence_sums_name[] = "SHA256SUMS";
 enum { SUM_PREFIX = DIGEST_HEX - 1 + 2, XOR_LEVEL = 12 };
 
 rp_code evidence_begin(rp_err *e, evidence *out, scratch *sc, const char *final_dir)
@@ -76,7 +78,7 @@ static rp_code write_sums(rp_err *e, const evidence *ev)
     if (fclose(f))
         err_nomem(e);
     if (!e->code)
-        (void)!evidence_put(e, ev, sums_name, span_of(text, bytes));
+        (void)!evidence_put(e, ev, evidence_sums_name, span_of(text, bytes));
     free(text);
     return e->code;
 }
@@ -92,9 +94,17 @@ rp_code evidence_end(rp_err *e, const evidence *ev, bool complete)
 
 typedef struct {
     const char *path;
+    size_t line;
     digest sha256;
     bool seen;
 } sum;
+
+static int by_path(const void *a, const void *b)
+{
+    const sum *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
 
 /* "HEX  PATH" lines; a line of another form is a finding. */
 static sum *read_sums(findings *fs, size_t *n, scratch *sc, span text)
@@ -114,28 +124,83 @@ static sum *read_sums(findings *fs, size_t *n, scratch *sc, span text)
             memcpy(hex, s, DIGEST_HEX - 1);
         if (end && len > SUM_PREFIX && s[DIGEST_HEX - 1] == ' ' && s[DIGEST_HEX] == ' ' &&
             digest_parse(hex, &v[*n].sha256))
-            v[(*n)++].path = scratch_strndup(sc, s + SUM_PREFIX, len - SUM_PREFIX);
+            v[*n].line = line, v[(*n)++].path = scratch_strndup(sc, s + SUM_PREFIX, len - SUM_PREFIX);
         else
-            findings_add(fs, FIND_EVIDENCE_SUMS, sums_name, where, NULL, NULL,
+            findings_add(fs, FIND_EVIDENCE_SUMS, evidence_sums_name, where, NULL, NULL,
                          "expected 64 hexadecimal digits, two spaces and a path");
         at += len + 1;
     }
     return v;
 }
 
+/* The first line of that path, or NULL. */
+static sum *find_sum(sum *v, size_t n, const char *path)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (strcmp(v[mid].path, path) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < n && !strcmp(v[low].path, path) ? &v[low] : NULL;
+}
+
+/* How much there is, before any of it is read. */
+static rp_code check_limits(rp_err *e, findings *fs, bool *within, scratch *sc, const char *dir,
+                            const char *const *paths, size_t n)
+{
+    uint64_t total = 0;
+    size_t before = fs->n;
+    if (n > limit_of(LIMIT_ENTRIES))
+        findings_add(fs, FIND_EVIDENCE_LIMIT, evidence_sums_name, NULL, NULL, NULL,
+                     "expected at most %llu files, found %zu", (unsigned long long)limit_of(LIMIT_ENTRIES),
+                     n);
+    for (size_t i = 0; i < n && fs->n == before; i++) {
+        struct stat st;
+        const char *full = file_join(sc, dir, paths[i]);
+        if (!full)
+            return err_nomem(e);
+        if (lstat(full, &st))
+            return err_errno(e, full, "stat");
+        if ((uint64_t)st.st_size > limit_of(LIMIT_FILE_BYTES))
+            findings_add(fs, FIND_EVIDENCE_LIMIT, paths[i], NULL, NULL, NULL,
+                         "expected a file of at most %llu bytes, found %llu",
+                         (unsigned long long)limit_of(LIMIT_FILE_BYTES), (unsigned long long)st.st_size);
+        else if (!ck_add_u64(total, (uint64_t)st.st_size, &total) || total > limit_of(LIMIT_TOTAL_BYTES))
+            findings_add(fs, FIND_EVIDENCE_LIMIT, paths[i], NULL, NULL, NULL,
+                         "expected at most %llu bytes in all files, found more",
+                         (unsigned long long)limit_of(LIMIT_TOTAL_BYTES));
+    }
+    *within = fs->n == before && !fs->nomem;
+    return RP_OK;
+}
+
+bool evidence_beyond_limits(const findings *fs)
+{
+    for (size_t i = 0; i < fs->n; i++)
+        if (fs->v[i].id == FIND_EVIDENCE_LIMIT)
+            return true;
+    return false;
+}
+
 rp_code evidence_check_sums(rp_err *e, findings *fs, size_t *n, scratch *sc, const char *dir)
 {
     const char *const *paths;
-    const char *file = file_join(sc, dir, sums_name);
+    const char *file = file_join(sc, dir, evidence_sums_name);
     size_t n_sums;
+    bool within = false;
     span text;
     if (!file)
         return err_nomem(e);
-    if (file_tree(e, &paths, n, sc, dir))
+    if (file_tree(e, &paths, n, sc, dir) || check_limits(e, fs, &within, sc, dir, paths, *n))
         return e->code;
+    if (!within)
+        return RP_OK;
     if (!file_exists(file)) {
-        findings_add(fs, FIND_EVIDENCE_PARTIAL, sums_name, NULL, NULL, NULL,
-                     "expected %s, found none: the run was not completed", sums_name);
+        findings_add(fs, FIND_EVIDENCE_PARTIAL, evidence_sums_name, NULL, NULL, NULL,
+                     "expected %s, found none: the run was not completed", evidence_sums_name);
         return RP_OK;
     }
     if (file_read(e, &text, sc, file, 16 << 20))
@@ -143,32 +208,34 @@ rp_code evidence_check_sums(rp_err *e, findings *fs, size_t *n, scratch *sc, con
     sum *v = read_sums(fs, &n_sums, sc, text);
     if (!v)
         return err_nomem(e);
+    for (size_t i = 0; i < n_sums; i++)
+        if (!v[i].path)
+            return err_nomem(e);
+    qsort(v, n_sums, sizeof *v, by_path);
     for (size_t i = 0; i < *n; i++) {
         digest d;
         uint64_t bytes;
-        size_t k = 0;
+        sum *k = find_sum(v, n_sums, paths[i]);
         const char *full = file_join(sc, dir, paths[i]);
-        if (!strcmp(paths[i], sums_name))
+        if (!strcmp(paths[i], evidence_sums_name))
             continue;
-        while (k < n_sums && strcmp(v[k].path, paths[i]))
-            k++;
         if (!full)
             return err_nomem(e);
-        if (k == n_sums) {
+        if (!k) {
             findings_add(fs, FIND_EVIDENCE_SUMS, paths[i], NULL, NULL, NULL,
-                         "expected a line in %s, found none", sums_name);
+                         "expected a line in %s, found none", evidence_sums_name);
             continue;
         }
-        v[k].seen = true;
+        k->seen = true;
         if (digest_file(e, &d, &bytes, full))
             return e->code;
-        if (!digest_equal(d, v[k].sha256))
+        if (!digest_equal(d, k->sha256))
             findings_add(fs, FIND_EVIDENCE_SUMS, paths[i], NULL, NULL, NULL,
-                         "expected the digest that %s lists, found another", sums_name);
+                         "expected the digest that %s lists, found another", evidence_sums_name);
     }
     for (size_t k = 0; k < n_sums; k++)
         if (!v[k].seen)
             findings_add(fs, FIND_EVIDENCE_SUMS, v[k].path, NULL, NULL, NULL,
-                         "expected the file that %s lists, found none", sums_name);
+                         "expected the file that %s lists, found none", evidence_sums_name);
     return RP_OK;
 }

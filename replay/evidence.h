@@ -17,6 +17,8 @@
 #include "artifacts/base/scratch.h"
 #include "artifacts/base/span.h"
 
+extern const char evidence_sums_name[]; /* "SHA256SUMS" */
+
 typedef struct {
     const char *final_dir, *dir; /* dir: where it is being written */
     scratch *sc;
@@ -32,7 +34,9 @@ RP_MUST rp_code evidence_put_xor(rp_err *e, const evidence *ev, const char *path
 RP_MUST rp_code evidence_end(rp_err *e, const evidence *ev, bool complete);
 
 /* SHA256SUMS of a folder against its files, a closed world: every difference is a finding; *n counts files.
- */
+ * More or larger than artifacts/base/limits.h allows is evidence.limit, and nothing was read. */
 RP_MUST rp_code evidence_check_sums(rp_err *e, findings *fs, size_t *n, scratch *sc, const char *dir);
+/* Whether that was found: then the caller reads nothing either. */
+bool evidence_beyond_limits(const findings *fs);
 
 #endif

@@ -421,6 +421,12 @@ rp_code pair_audit(rp_err *e, pair_audited *out, scratch *sc, const char *dir, c
     if (evidence_check_sums(e, &out->r->fs, &n, sc, dir))
         return e->code;
     report_end(out->r, "%zu files, none missing, none extra, every digest", n);
+    bool beyond = evidence_beyond_limits(&out->r->fs);
+    for (int i = 0; i < 2 && beyond; i++)
+        if (!(out->side[i].r = report_new(sc)))
+            return err_nomem(e);
+    if (beyond)
+        return RP_OK;
     for (int i = 0; i < 2; i++) {
         const char *folder = file_join(sc, dir, letters[i]);
         if (!folder)

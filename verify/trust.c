@@ -3,7 +3,6 @@
 #include "verify/trust.h"
 #include "artifacts/base/file.h"
 #include "artifacts/dsse.h"
-#include "artifacts/statement.h"
 #include <stdio.h>
 
 const char *const trust_names[] = {"self-consistent", "capture-matched", "pinned", "signed", NULL};
@@ -276,34 +275,141 @@ static rp_code open_statement(rp_err *e, report *r, span *payload, bool *ok, con
                                             .threshold = opt->n_keys ? opt->threshold : 0});
 }
 
-static rp_code attested(rp_err *e, report *r, const verify_result *v, const char *file, span payload,
-                        const char **said)
+/* A statement that holds a verdict of ours, else a finding. */
+static rp_code read_verdict(rp_err *e, report *r, statement *s, bool *ok, const char **verdict,
+                            const char **about, const char *file, span payload)
 {
-    statement s;
-    const char *verdict;
-    const char *now = check_status_names[report_verdict(r)];
-    if (statement_read(e, &s, r->sc, file, payload))
+    *ok = false;
+    *about = "bundle";
+    if (statement_read(e, s, r->sc, file, payload))
         return e->code;
-    if (strcmp(s.predicate_type, STATEMENT_VERDICT)) {
+    if (strcmp(s->predicate_type, STATEMENT_VERDICT)) {
         findings_add(&r->fs, FIND_TRUST_PREDICATE, file, "/predicateType", STATEMENT_VERDICT,
-                     s.predicate_type, "expected a verdict, found a statement of another kind");
+                     s->predicate_type, "expected a verdict, found a statement of another kind");
         return RP_OK;
     }
+    *ok = true;
+    js_node *kind = js_find(s->predicate, "about");
+    if (js_format(e, s->predicate, STATEMENT_VERDICT_FORMAT) || js_str(e, verdict, s->predicate, "verdict") ||
+        (kind && js_as_str(e, about, kind)))
+        return e->code;
+    return RP_OK;
+}
+
+static void compare_verdict(report *r, const char *file, const char *attested, const char *now)
+{
+    if (strcmp(attested, now))
+        findings_add(&r->fs, FIND_TRUST_VERDICT, file, "/predicate/verdict", attested, now,
+                     "expected the attested verdict, %.40s, found %s", attested, now);
+}
+
+static rp_code attested_bundle(rp_err *e, report *r, const verify_result *v, const char *file, span payload,
+                               const char **said)
+{
+    statement s;
+    const char *verdict, *about, *now = check_status_names[report_verdict(r)];
+    bool ok;
+    if (read_verdict(e, r, &s, &ok, &verdict, &about, file, payload) || !ok)
+        return e->code;
     if (!statement_is_about(&s, v->bundle->man->root)) {
         findings_add(&r->fs, FIND_TRUST_SUBJECT, file, "/subject", as_root(r, v->bundle->man->root), NULL,
                      "expected this bundle's manifest.json among the subjects, found others");
         return RP_OK;
     }
-    if (js_format(e, s.predicate, STATEMENT_VERDICT_FORMAT) || js_str(e, &verdict, s.predicate, "verdict"))
-        return e->code;
     *said = verdict;
-    js_node *about = js_find(s.predicate, "about");
-    const char *kind = "bundle";
-    if (about && js_as_str(e, &kind, about))
+    if (!strcmp(about, "bundle"))
+        compare_verdict(r, file, verdict, now);
+    return RP_OK;
+}
+
+static const statement_subject *subject_named(const attested_facts *f, const char *name)
+{
+    for (size_t i = 0; i < f->n_subjects; i++)
+        if (!strcmp(f->subjects[i].name, name))
+            return &f->subjects[i];
+    return NULL;
+}
+
+/* Every subject is a file here, of this digest, and the list of all files is among them. */
+static void compare_subjects(report *r, const char *file, const statement *s, const attested_facts *f)
+{
+    bool whole = false;
+    for (size_t i = 0; i < s->n; i++) {
+        const char *where = scratch_printf(r->sc, "/subject/%zu", i), *name = s->subjects[i].name;
+        const statement_subject *mine = subject_named(f, name);
+        if (!mine) {
+            findings_add(&r->fs, FIND_TRUST_SUBJECT, file, where, NULL, NULL,
+                         "expected subjects that stand for this evidence, found \"%.100s\"", name);
+            continue;
+        }
+        whole |= !strcmp(name, f->whole);
+        if (!digest_equal(mine->sha256, s->subjects[i].sha256))
+            findings_add(&r->fs, FIND_TRUST_SUBJECT, file, where, as_root(r, s->subjects[i].sha256),
+                         as_root(r, mine->sha256), "expected the attested %.60s, found another", name);
+    }
+    if (!whole)
+        findings_add(&r->fs, FIND_TRUST_SUBJECT, file, "/subject", f->whole, NULL,
+                     "expected the list of all files, %s, among the subjects, found others", f->whole);
+}
+
+static rp_code attested_evidence(rp_err *e, report *r, const attested_facts *f, const char *file,
+                                 span payload, const char **said)
+{
+    statement s;
+    const char *verdict, *about;
+    bool ok;
+    int64_t code;
+    if (read_verdict(e, r, &s, &ok, &verdict, &about, file, payload) || !ok ||
+        js_i64(e, &code, s.predicate, "exit"))
         return e->code;
-    if (!strcmp(kind, "bundle") && strcmp(verdict, now))
-        findings_add(&r->fs, FIND_TRUST_VERDICT, file, "/predicate/verdict", verdict, now,
-                     "expected the attested verdict, %.40s, found %s", verdict, now);
+    if (strcmp(about, f->about)) {
+        findings_add(&r->fs, FIND_TRUST_PREDICATE, file, "/predicate/about", f->about, about,
+                     "expected a verdict about a %s, found one about a %.40s", f->about, about);
+        return RP_OK;
+    }
+    *said = verdict;
+    compare_subjects(r, file, &s, f);
+    compare_verdict(r, file, verdict, f->verdict);
+    if (code != f->exit_code)
+        findings_add(&r->fs, FIND_TRUST_VERDICT, file, "/predicate/exit", NULL, NULL,
+                     "expected the attested exit code, %lld, found %d", (long long)code, f->exit_code);
+    return RP_OK;
+}
+
+/* The statement beside the evidence may be absent only where nobody asked for it. */
+rp_code verify_attested_evidence(rp_err *e, report *r, bool *is_signed, const attested_facts *facts,
+                                 const verify_options *opt)
+{
+    span text, payload;
+    bool ok;
+    const char *said = "nothing", *file = opt->attestation_path;
+    *is_signed = false;
+    report_begin(r, "trust.attestation", true);
+    size_t before = r->fs.n;
+    if (!file_exists(file)) {
+        findings_add(&r->fs, FIND_TRUST_ENVELOPE, file, NULL, NULL, NULL,
+                     "expected an attestation beside the evidence, found none; --attestation names one kept "
+                     "elsewhere");
+        report_end(r, "not attested");
+        return RP_OK;
+    }
+    if (file_read(e, &text, r->sc, file, DSSE_MAX_BYTES))
+        return e->code;
+    if (open_statement(e, r, &payload, &ok, file, text, opt) ||
+        (ok && attested_evidence(e, r, facts, file, payload, &said)))
+        if (!err_to_finding(e, &r->fs))
+            return e->code;
+    *is_signed = opt->n_keys && r->fs.n == before && !r->fs.nomem;
+    if (opt->n_keys)
+        report_end(
+            r,
+            "attested verdict: %s, about these files and with this outcome, by at least %zu of the keys "
+            "given, counted by public key",
+            said, opt->threshold);
+    else
+        report_end(
+            r, "attested verdict: %s, about these files and with this outcome, not checked for signatures",
+            said);
     return RP_OK;
 }
 
@@ -316,7 +422,7 @@ rp_code verify_attestation(rp_err *e, report *r, const verify_result *v, const v
     if (file_read(e, &text, r->sc, file, DSSE_MAX_BYTES))
         return e->code;
     if (open_statement(e, r, &payload, &ok, file, text, opt) ||
-        (ok && attested(e, r, v, file, payload, &said)))
+        (ok && attested_bundle(e, r, v, file, payload, &said)))
         if (!err_to_finding(e, &r->fs))
             return e->code;
     report_end(r, "attested verdict: %s, %s; says nothing about who made the bundle", said,

@@ -98,6 +98,7 @@
     X(EVIDENCE_SUMS, "evidence.sums", "SHA256SUMS does not match the folder")                                \
     X(EVIDENCE_INVALID, "evidence.invalid", "a document of the evidence breaks a rule")                      \
     X(EVIDENCE_CLAIM, "evidence.claim", "a claim is not what recomputation gives")                           \
+    X(EVIDENCE_LIMIT, "evidence.limit", "more or larger than the limits allow")                              \
     X(EVIDENCE_PARTIAL, "evidence.partial", "the run was not completed")
 
 typedef enum {

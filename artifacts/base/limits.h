@@ -1,5 +1,6 @@
 /* How much of a stranger's bundle is taken on. The defaults suit every bundle known; a caller lowers or
- * raises them before anything is read (`verify --max-…`), up to what the formats and the readers can bear.
+ * raises them before anything is read (`--max-…`, replay/options.h), up to what the formats and the readers
+ * can bear.
  *
  *   name          default           at most           of
  *   entries       65,536            1,048,576         `files`, and `omitted`, of a manifest

@@ -182,6 +182,19 @@ def live_signed(replay, bundle, tmp):
             check("statement", base64.b64decode(json.load(f)["payload"]).decode(), "the envelope's payload")
 
 
+def live_signed_audit(replay, folder, tmp):
+    """A verdict about evidence, signed by the key of live_signed, and read back."""
+    key = tmp + "/key.pem"
+    if not os.path.exists(key):
+        return
+    statement, public = tmp + "/run.dsse.json", tmp + "/key.pub"
+    live("attested", [0], [replay, "attest", folder, "--key", key, "-o", statement, "--json"])
+    subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", public], check=True)
+    live("audit", [0], [replay, "audit", folder, "--attestation", statement, "--key", public, "--require", "signed", "--json"])
+    with open(statement, encoding="utf-8") as f:
+        check("statement", base64.b64decode(json.load(f)["payload"]).decode(), "the payload about a run")
+
+
 def check_commands(build, evidence):
     replay = os.path.join(build, "replay")
     with tempfile.TemporaryDirectory() as tmp:
@@ -205,9 +218,11 @@ def check_commands(build, evidence):
             live("version", [0], [replay, "version", "--json"], gpu=True)
             live("probe", [0, 4], [replay + "-gpu", "--probe"], gpu=True)
             live_compile(os.path.abspath(replay + "-gpu"), tmp)
-        if evidence and os.path.exists(evidence[0] + "/evidence.json"):
-            live("audit", [0], [replay, "audit", evidence[0], "--json"])
-            live("comparison", [0], [replay, "compare", evidence[0], evidence[0], "--json"])
+        runs = [folder for folder in evidence if os.path.exists(folder + "/evidence.json")]
+        if runs:
+            live("audit", [0], [replay, "audit", runs[0], "--json"])
+            live("comparison", [0], [replay, "compare", runs[0], runs[0], "--json"])
+            live_signed_audit(replay, runs[0], tmp)
 
 
 def main():

@@ -237,3 +237,148 @@ Test(trust, attestation)
               t_list(b.sc, &r->fs));
     stop(&b);
 }
+
+/* --- Of evidence. --- */
+
+static span verdict_of_evidence(base *b, const char *about, const char *said, int code,
+                                const statement_subject *v, size_t n)
+{
+    jw *j = jw_new(JW_COMPACT);
+    statement_begin(j, v, n, STATEMENT_VERDICT);
+    jw_str(j, "format", STATEMENT_VERDICT_FORMAT);
+    jw_str(j, "about", about);
+    jw_str(j, "verdict", said);
+    jw_i64(j, "exit", code);
+    statement_end(j);
+    return finished(b, j);
+}
+
+static span signed_by(base *b, span payload)
+{
+    rp_err e = {0};
+    span out;
+    cr_assert(!dsse_write(&e, &out, b->sc, STATEMENT_PAYLOAD_TYPE, payload, &b->private, 1, NULL), "%s",
+              e.msg);
+    return out;
+}
+
+Test(trust, attested_evidence)
+{
+    base b = start();
+    digest sums = digest_of(span_str("sums")), root = digest_of(span_str("root")),
+           other = digest_of(span_str("other"));
+    const statement_subject here[] = {{"SHA256SUMS", sums}, {"bundle/manifest.json", root}};
+    const attested_facts facts = {.about = "run",
+                                  .subjects = here,
+                                  .n_subjects = 2,
+                                  .whole = "SHA256SUMS",
+                                  .verdict = "passed",
+                                  .exit_code = 0};
+    const struct {
+        const char *what, *about, *verdict;
+        int code;
+        statement_subject v[3];
+        size_t n;
+        finding_id id; /* FIND_COUNT: none */
+        const char *at;
+    } cases[] = {
+        {"both", "run", "passed", 0, {here[0], here[1]}, 2, FIND_COUNT, NULL},
+        {"the list alone", "run", "passed", 0, {here[0]}, 1, FIND_COUNT, NULL},
+        {"the bundle alone", "run", "passed", 0, {here[1]}, 1, FIND_TRUST_SUBJECT, "/subject"},
+        {"other files",
+         "run",
+         "passed",
+         0,
+         {{"SHA256SUMS", other}, here[1]},
+         2,
+         FIND_TRUST_SUBJECT,
+         "/subject/0"},
+        {"another bundle",
+         "run",
+         "passed",
+         0,
+         {here[0], {"bundle/manifest.json", other}},
+         2,
+         FIND_TRUST_SUBJECT,
+         "/subject/1"},
+        {"digests exchanged",
+         "run",
+         "passed",
+         0,
+         {{"SHA256SUMS", root}, {"bundle/manifest.json", sums}},
+         2,
+         FIND_TRUST_SUBJECT,
+         "/subject/0"},
+        {"one that is not here",
+         "run",
+         "passed",
+         0,
+         {here[0], here[1], {"notes.txt", other}},
+         3,
+         FIND_TRUST_SUBJECT,
+         "/subject/2"},
+        {"another verdict", "run", "rejected", 0, {here[0]}, 1, FIND_TRUST_VERDICT, "/predicate/verdict"},
+        {"another exit code", "run", "passed", 1, {here[0]}, 1, FIND_TRUST_VERDICT, "/predicate/exit"},
+        {"about a campaign", "campaign", "passed", 0, {here[0]}, 1, FIND_TRUST_PREDICATE, "/predicate/about"},
+        {"about a bundle", "bundle", "passed", 0, {here[0]}, 1, FIND_TRUST_PREDICATE, "/predicate/about"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        span plain =
+            verdict_of_evidence(&b, cases[i].about, cases[i].verdict, cases[i].code, cases[i].v, cases[i].n);
+        for (int with_key = 0; with_key < 2; with_key++) {
+            rp_err e = {0};
+            bool is_signed;
+            report *r = report_new(b.sc);
+            verify_options opt = {.attestation_path =
+                                      t_write(b.sc, b.dir, "e.json", with_key ? signed_by(&b, plain) : plain),
+                                  .keys = &b.public,
+                                  .n_keys = with_key ? 1 : 0,
+                                  .threshold = 1};
+            cr_assert(!verify_attested_evidence(&e, r, &is_signed, &facts, &opt), "%s", e.msg);
+            if (cases[i].id == FIND_COUNT)
+                cr_expect(!r->fs.n && is_signed == with_key, "%s: %s", cases[i].what, t_list(b.sc, &r->fs));
+            else
+                cr_expect(t_found(&r->fs, cases[i].id, NULL, cases[i].at) && !is_signed, "%s: %s",
+                          cases[i].what, t_list(b.sc, &r->fs));
+        }
+    }
+    stop(&b);
+}
+
+Test(trust, attested_evidence_not_signed)
+{
+    base b = start();
+    const statement_subject here = {"SHA256SUMS", digest_of(span_str("sums"))};
+    const attested_facts facts = {
+        .about = "run", .subjects = &here, .n_subjects = 1, .whole = "SHA256SUMS", .verdict = "passed"};
+    span plain = verdict_of_evidence(&b, "run", "passed", 0, &here, 1);
+    sign_key *const twice[] = {b.public, b.public};
+    const struct {
+        span text;
+        size_t n_keys, threshold;
+        finding_id id;
+    } cases[] = {
+        {plain, 1, 1, FIND_TRUST_ENVELOPE},
+        {signed_by(&b, plain), 2, 2, FIND_TRUST_SIGNATURE}, /* one key in two files is one */
+        {bundle_statement(&b, b.tree.name, b.root), 0, 1, FIND_TRUST_PREDICATE},
+        {signed_by(&b, bundle_statement(&b, b.tree.name, b.root)), 1, 1, FIND_TRUST_PREDICATE},
+        {span_str("{}"), 0, 1, FIND_TRUST_STATEMENT},
+        {span_str("{"), 0, 1, FIND_JSON_SYNTAX},
+        {span_of(NULL, 0), 1, 1, FIND_TRUST_ENVELOPE}, /* not there */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rp_err e = {0};
+        bool is_signed;
+        report *r = report_new(b.sc);
+        const char *path = t_write(b.sc, b.dir, "e.json", cases[i].text);
+        if (!cases[i].text.n)
+            unlink(path);
+        verify_options opt = {.attestation_path = path,
+                              .keys = twice,
+                              .n_keys = cases[i].n_keys,
+                              .threshold = cases[i].threshold};
+        cr_assert(!verify_attested_evidence(&e, r, &is_signed, &facts, &opt), "%s", e.msg);
+        cr_expect(!is_signed && t_found(&r->fs, cases[i].id, NULL, NULL), "%zu: %s", i, t_list(b.sc, &r->fs));
+    }
+    stop(&b);
+}
