@@ -4,8 +4,6 @@
 #include "artifacts/store.h"
 #include "artifacts/tar.h"
 #include "artifacts/zs.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <libgen.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -197,13 +195,9 @@ static rp_code same_manifest(rp_err *e, const manifest *m, span text)
     return e->code;
 }
 
-static rp_code rename_synced(rp_err *e, int fd, const char *tmp, const char *path)
+static rp_code sync_folder(rp_err *e, const char *path)
 {
-    char folder[4096];
-    if (fchmod(fd, 0644) || fsync(fd))
-        return err_errno(e, path, "write");
-    if (rename(tmp, path))
-        return err_errno(e, path, "rename");
+    char folder[FILE_PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
     return file_sync_dir(e, dirname(folder));
 }
@@ -211,23 +205,20 @@ static rp_code rename_synced(rp_err *e, int fd, const char *tmp, const char *pat
 rp_code store_pack(rp_err *e, const char *path, const manifest *m, span manifest_text, pack_source src,
                    void *ctx)
 {
-    char tmp[4096] = "";
+    char tmp[FILE_PATH_MAX];
     packer p = {.fd = -1, .path = path};
     if (same_manifest(e, m, manifest_text))
         return e->code;
     if (make_lanes(e, &p, lanes_for(m))) {
         /* said */
-    } else if (snprintf(tmp, sizeof tmp, "%s.tmp-XXXXXX", path) >= (int)sizeof tmp) {
-        errno = ENAMETOOLONG;
-        err_errno(e, path, "create");
-    } else if ((p.fd = mkostemp(tmp, O_CLOEXEC)) < 0)
-        err_errno(e, path, "create");
-    else if (!add_all(e, &p, m, manifest_text, src, ctx))
-        (void)!rename_synced(e, p.fd, tmp, path);
-    if (p.fd >= 0 && close(p.fd) && !e->code)
-        err_errno(e, path, "close");
-    if (p.fd >= 0 && e->code)
-        unlink(tmp); /* after the rename it is gone already */
+    } else if ((p.fd = file_temp_begin(e, tmp, path)) >= 0) {
+        if (!add_all(e, &p, m, manifest_text, src, ctx) && (fchmod(p.fd, 0644) || fsync(p.fd)))
+            err_errno(e, path, "write");
+        if (close(p.fd) && !e->code)
+            err_errno(e, path, "close");
+        if (!file_temp_end(e, tmp, path))
+            (void)!sync_folder(e, path);
+    }
     for (size_t i = 0; i < p.n_lanes; i++)
         clear_lane(&p.lanes[i]);
     return e->code;

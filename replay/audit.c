@@ -91,9 +91,10 @@ static rp_code read_claims(rp_err *e, audited *a, scratch *sc, const char *dir)
             return e->code;
     } else {
         a->have_claims = true;
-        if (!strcmp(a->claimed.status, "interrupted"))
+        if (record_is_partial(&a->claimed))
             findings_add(&a->r->fs, FIND_EVIDENCE_PARTIAL, "evidence.json", "/status", NULL, NULL,
-                         "expected a completed run, found one that was interrupted");
+                         "expected a completed run, found one that is %.20s: %.200s", a->claimed.status,
+                         *a->claimed.reason ? a->claimed.reason : "it does not say why");
     }
     report_end(a->r, "the record of the run, %llu phases", (unsigned long long)a->claimed.n_phases);
     return RP_OK;
@@ -324,7 +325,7 @@ static rp_code audit_phases(rp_err *e, audited *a, scratch *sc, const char *dir)
     a->recomputed.phases_requested = a->claimed.phases_requested;
     a->recomputed.device_requested = a->claimed.device_requested;
     a->recomputed.trust = (int)a->v.trust;
-    record_from_judgement(&a->recomputed, sc, a->j, true);
+    record_from_judgement(&a->recomputed, sc, a->j);
     compare_claims(a);
     return RP_OK;
 }

@@ -93,7 +93,11 @@ rp_code run_prepare(rp_err *e, run *x)
                           .root = x->v.bundle->man->root,
                           .trust = (int)x->v.trust,
                           .phases_requested = x->opt->phases,
-                          .status = ""};
+                          .plan_signature = x->v.signature,
+                          .status = "",
+                          .reason = ""};
+    if (proc_interrupted())
+        return err_set(e, RP_INTERRUPTED, "interrupted before anything was written");
     if (evidence_begin(e, &x->ev, x->sc, x->opt->out) || put_bundle(e, x) || compile_all(e, x) ||
         lower_bundle(e, &x->l, x->sc, x->v.bundle, x->ptx) || judgement_new(e, &x->j, x->sc, x->l))
         return e->code;
@@ -302,15 +306,18 @@ rp_code run_phases(rp_err *e, run *x)
     return RP_OK;
 }
 
-rp_code run_finish(rp_err *e, run *x, bool complete)
+rp_code run_finish(rp_err *e, run *x, const rp_err *why)
 {
     jw *j = jw_new(JW_PRETTY);
     span text;
-    record_from_judgement(&x->rec, x->sc, x->j, complete);
+    if (why)
+        record_partial(&x->rec, x->sc, x->j, why);
+    else
+        record_from_judgement(&x->rec, x->sc, x->j);
     record_write(j, &x->rec);
     if (!jw_finish(e, &text, j) && !evidence_put(e, &x->ev, "evidence.json", text) &&
-        !environment_put(e, &x->ev, x->j->first, x->v.has_signature ? &x->device : NULL))
-        (void)!evidence_end(e, &x->ev, complete);
+        !environment_put(e, &x->ev, x->j ? x->j->first : NULL, x->v.has_signature ? &x->device : NULL))
+        (void)!evidence_end(e, &x->ev, !why);
     jw_free(j);
     return e->code;
 }
@@ -450,7 +457,7 @@ rp_code run_to_end(rp_err *e, run *x, int *exit_code)
 {
     bool both = !strcmp(x->opt->device, "both");
     if (run_prepare(e, x) || run_phases(e, x) || (both && run_compare_emulator(e, x)) ||
-        run_finish(e, x, true))
+        run_finish(e, x, NULL))
         return e->code;
     *exit_code = cli_worse(status_exit(record_status(&x->rec, x->j)),
                            x->memory_rejected ? EXIT_REJECTED : EXIT_PASSED);
@@ -458,13 +465,14 @@ rp_code run_to_end(rp_err *e, run *x, int *exit_code)
 }
 
 /* As well as can be. */
-void run_label_partial(run *x)
+void run_label_partial(run *x, const rp_err *why)
 {
     rp_err late = {0};
-    if (x->ev.dir)
-        fprintf(stderr, "replay run: what was retained stays in %s, which is not a complete run\n",
-                text_safe(x->sc, x->ev.dir));
-    if (x->j && run_finish(&late, x, false))
+    if (!x->ev.dir)
+        return;
+    fprintf(stderr, "replay run: what was retained stays in %s, which is not a complete run\n",
+            text_safe(x->sc, x->ev.dir));
+    if (run_finish(&late, x, why))
         fprintf(stderr, "replay run: and it could not be labelled: %s\n", late.msg);
 }
 
@@ -484,7 +492,7 @@ static int execute(rp_err *e, run *x)
     if (!run_to_end(e, x, &code))
         return print_answer(x, code);
     code = cli_error("run", e, x->opt->json);
-    run_label_partial(x);
+    run_label_partial(x, e);
     return code;
 }
 

@@ -21,8 +21,9 @@ rp_code evidence_begin(rp_err *e, evidence *out, scratch *sc, const char *final_
         err_set(e, RP_IO, "expected no such file or folder yet: evidence is never overwritten");
         return err_file(e, taken);
     }
-    *out = (evidence){.final_dir = final_dir, .dir = partial, .sc = sc};
-    return file_mkdirs(e, partial);
+    if (!file_mkdirs(e, partial))
+        *out = (evidence){.final_dir = final_dir, .dir = partial, .sc = sc};
+    return e->code;
 }
 
 rp_code evidence_put(rp_err *e, const evidence *ev, const char *path, span bytes)

@@ -1,3 +1,4 @@
+#include "artifacts/base/file.h"
 #include "replay/cli.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -19,6 +20,7 @@ int main(int argc, char **argv)
     /* A write beyond a limit or to a closed pipe is an error with a message, not a death. */
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    file_clean_on_signals();
     opterr = 0;
     if (argc < 2) {
         fputs("usage: replay COMMAND …; `replay help` lists the commands\n", stderr);

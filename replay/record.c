@@ -2,7 +2,8 @@
 #include "artifacts/base/json.h"
 #include "replay/cli.h"
 
-static const char incomplete[] = "interrupted";
+/* By a signal; by anything else. */
+static const char interrupted[] = "interrupted", incomplete[] = "incomplete";
 
 phase_status judgement_status(const judgement *j)
 {
@@ -38,7 +39,7 @@ int status_exit(phase_status s)
     }
 }
 
-void record_from_judgement(run_record *r, scratch *sc, const judgement *j, bool complete)
+static void fill(run_record *r, scratch *sc, const judgement *j)
 {
     r->n_phases = j->n_phases;
     r->checks_passed = r->checks_total = 0;
@@ -63,7 +64,26 @@ void record_from_judgement(run_record *r, scratch *sc, const judgement *j, bool 
         r->timings[i] = (claimed_timing){.scope = j->populations[i].scope,
                                          .processes = j->populations[i].n,
                                          .s = population_spread(sc, &j->populations[i])};
-    r->status = complete ? phase_status_names[record_status(r, j)] : incomplete;
+}
+
+void record_from_judgement(run_record *r, scratch *sc, const judgement *j)
+{
+    fill(r, sc, j);
+    r->status = phase_status_names[record_status(r, j)];
+    r->reason = "";
+}
+
+void record_partial(run_record *r, scratch *sc, const judgement *j, const rp_err *why)
+{
+    if (j)
+        fill(r, sc, j);
+    r->status = why->code == RP_INTERRUPTED ? interrupted : incomplete;
+    r->reason = why->msg;
+}
+
+bool record_is_partial(const run_record *r)
+{
+    return !strcmp(r->status, interrupted) || !strcmp(r->status, incomplete);
 }
 
 static void optional_digest(jw *j, const char *key, bool has, digest d)
@@ -99,6 +119,8 @@ void record_write(jw *j, const run_record *r)
     jw_str(j, "device_requested", r->device_requested);
     jw_u64(j, "phases_requested", r->phases_requested);
     jw_str(j, "status", r->status);
+    if (record_is_partial(r))
+        jw_str(j, "reason", r->reason);
     jw_u64(j, "checks_passed", r->checks_passed);
     jw_u64(j, "checks_total", r->checks_total);
     jw_digest(j, "plan_signature", r->plan_signature);
@@ -178,7 +200,7 @@ rp_code record_read(rp_err *e, run_record *out, scratch *sc, const char *file, s
     js_node *root, *phases, *timings, *v;
     size_t n_phases = 0, n_timings = 0;
     run_record *r = out;
-    *r = (run_record){0};
+    *r = (run_record){.reason = ""};
     if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-evidence/0") ||
         read_bundle(e, r, root) || js_str(e, &r->device_requested, root, "device_requested") ||
         js_u64(e, &r->phases_requested, root, "phases_requested") || js_str(e, &r->status, root, "status") ||
@@ -187,7 +209,9 @@ rp_code record_read(rp_err *e, run_record *out, scratch *sc, const char *file, s
         js_digest(e, &r->plan_signature, root, "plan_signature") ||
         read_optional_digest(e, &r->has_observed, &r->observed_signature, root, "observed_signature") ||
         js_arr(e, &phases, &n_phases, root, "phases") || js_arr(e, &timings, &n_timings, root, "timings") ||
-        js_get(e, &v, root, "omitted") || js_get(e, &v, root, "tool") || js_done(e, root))
+        js_get(e, &v, root, "omitted") || js_get(e, &v, root, "tool") ||
+        (record_is_partial(r) && js_find(root, "reason") && js_str(e, &r->reason, root, "reason")) ||
+        js_done(e, root))
         return e->code;
     if (n_phases > MAX_PHASES || n_timings > MAX_POPULATIONS)
         return js_fail(e, root, FIND_EVIDENCE_INVALID,

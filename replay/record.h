@@ -14,6 +14,7 @@ typedef struct {
 
 typedef struct {
     const char *bundle_name, *device_requested, *status;
+    const char *reason; /* why the run is not complete; "" where it is */
     digest root, plan_signature, observed_signature;
     int trust; /* trust_level */
     bool has_observed;
@@ -24,7 +25,11 @@ typedef struct {
 } run_record;
 
 /* Fill counts, timings, signature and status from a judgement; the caller has set the rest. */
-void record_from_judgement(run_record *r, scratch *sc, const judgement *j, bool complete);
+void record_from_judgement(run_record *r, scratch *sc, const judgement *j);
+/* The same of a run that an error ended, after whatever was judged; j NULL: nothing was. */
+void record_partial(run_record *r, scratch *sc, const judgement *j, const rp_err *why);
+/* Whether the record says so of itself. */
+bool record_is_partial(const run_record *r);
 void record_write(jw *j, const run_record *r);
 RP_MUST rp_code record_read(rp_err *e, run_record *out, scratch *sc, const char *file, span text);
 /* The worst status over the phases, by design's order of exit codes; and that code. */

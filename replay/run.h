@@ -62,11 +62,12 @@ void run_skip(run *x, uint64_t index, const char *reason);
 bool run_goes_on(const run *x);
 /* All phases in order. */
 RP_MUST rp_code run_phases(rp_err *e, run *x);
-/* Write the record and close the evidence: under its final name when complete. */
-RP_MUST rp_code run_finish(rp_err *e, run *x, bool complete);
+/* Write the record and close the evidence: under its final name; or, where `why` says what kept the run from
+ * completing, labelled and under the partial one. */
+RP_MUST rp_code run_finish(rp_err *e, run *x, const rp_err *why);
 /* All steps from run_prepare on; and after an error, what is left is labelled. */
 RP_MUST rp_code run_to_end(rp_err *e, run *x, int *exit_code);
-void run_label_partial(run *x);
+void run_label_partial(run *x, const rp_err *why);
 
 /* run_many.c: several bundles, perhaps a pair after them: one folder each and campaign.json. Exit code. */
 int run_many(const run_options *opt, char *const *args, size_t n_args);

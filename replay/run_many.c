@@ -106,7 +106,7 @@ static rp_code run_bundle(rp_err *e, many *x, run *r, run_options *own, const ch
     if (!(own->out = file_join(x->sc, x->ev.dir, folder)))
         return err_nomem(e);
     if (run_to_end(e, r, &code)) {
-        run_label_partial(r);
+        run_label_partial(r, e);
         return e->code;
     }
     x->code = cli_worse(x->code, code);

@@ -84,7 +84,7 @@ static rp_code take_turns(rp_err *e, pair_run *p)
 static rp_code conclude(rp_err *e, pair_run *p, scratch *sc, int *code)
 {
     for (int i = 0; i < 2; i++)
-        if (run_finish(e, &p->side[i], true))
+        if (run_finish(e, &p->side[i], NULL))
             return e->code;
     const run_record rec[2] = {p->side[0].rec, p->side[1].rec};
     const judgement *const j[2] = {p->side[0].j, p->side[1].j};
@@ -158,7 +158,7 @@ static rp_code outcome_of(rp_err *e, pair_run *p, pair_outcome *out, scratch *sc
     }
     if (run_sides(e, p, sc, &out->exit_code)) {
         for (int i = 0; i < 2; i++)
-            run_label_partial(&p->side[i]);
+            run_label_partial(&p->side[i], e);
         return e->code;
     }
     out->has_evidence = true;

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -79,25 +81,86 @@ rp_code file_write_fd(rp_err *e, int fd, const char *path, span s)
     return RP_OK;
 }
 
-rp_code file_write(rp_err *e, const char *path, span s)
+/* --- Temporary names. --- */
+
+/* What a signal takes away; "" where there is nothing. Changed only while the signals are held back. */
+static char doomed[FILE_PATH_MAX];
+static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void clean(int sig)
 {
-    char tmp[4096];
-    if (snprintf(tmp, sizeof tmp, "%s.tmp-XXXXXX", path) >= (int)sizeof tmp) {
-        err_set(e, RP_IO, "the path is too long");
-        return err_file(e, path);
+    if (*doomed)
+        unlink(doomed);
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+void file_clean_on_signals(void)
+{
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+        struct sigaction was, now = {.sa_handler = clean};
+        sigemptyset(&now.sa_mask);
+        if (!sigaction(deadly[i], NULL, &was) && was.sa_handler != SIG_IGN)
+            sigaction(deadly[i], &now, NULL);
     }
+}
+
+static void hold_signals(sigset_t *before)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        sigaddset(&set, deadly[i]);
+    pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+static void let_signals(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+int file_temp_begin(rp_err *e, char tmp[FILE_PATH_MAX], const char *path)
+{
+    sigset_t before;
+    if (snprintf(tmp, FILE_PATH_MAX, "%s.tmp-XXXXXX", path) >= FILE_PATH_MAX) {
+        err_set(e, RP_IO, "the path is too long");
+        err_file(e, path);
+        return -1;
+    }
+    hold_signals(&before);
     int fd = mkostemp(tmp, O_CLOEXEC);
     if (fd < 0)
-        return err_errno(e, path, "create");
-    if (!file_write_fd(e, fd, path, s) && (fchmod(fd, 0644) || fsync(fd)))
-        err_errno(e, path, "write");
-    if (close(fd) && !e->code)
-        err_errno(e, path, "write");
+        err_errno(e, path, "create");
+    else
+        memcpy(doomed, tmp, FILE_PATH_MAX);
+    let_signals(&before);
+    return fd;
+}
+
+rp_code file_temp_end(rp_err *e, const char *tmp, const char *path)
+{
+    sigset_t before;
+    hold_signals(&before);
     if (!e->code && rename(tmp, path))
         err_errno(e, path, "rename");
     if (e->code)
         unlink(tmp);
+    *doomed = 0;
+    let_signals(&before);
     return e->code;
+}
+
+rp_code file_write(rp_err *e, const char *path, span s)
+{
+    char tmp[FILE_PATH_MAX];
+    int fd = file_temp_begin(e, tmp, path);
+    if (fd < 0)
+        return e->code;
+    if (!file_write_fd(e, fd, path, s) && (fchmod(fd, 0644) || fsync(fd)))
+        err_errno(e, path, "write");
+    if (close(fd) && !e->code)
+        err_errno(e, path, "write");
+    return file_temp_end(e, tmp, path);
 }
 
 rp_code file_mkdirs(rp_err *e, const char *path)

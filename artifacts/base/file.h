@@ -17,6 +17,16 @@ RP_MUST rp_code file_write_fd(rp_err *e, int fd, const char *path, span s);
 RP_MUST rp_code file_pread(rp_err *e, int fd, const char *path, void *out, size_t n, uint64_t offset_bytes);
 /* Write under a temporary name beside it, fsync, rename over `path`. */
 RP_MUST rp_code file_write(rp_err *e, const char *path, span s);
+
+/* The same in steps, for who writes piece by piece: a new file of a temporary name beside `path`, that name
+ * in tmp; -1 and *e on failure. Then file_temp_end: renamed over `path`, or removed where *e holds an error
+ * or the renaming fails. One at a time. */
+enum { FILE_PATH_MAX = 4096 };
+int file_temp_begin(rp_err *e, char tmp[FILE_PATH_MAX], const char *path);
+RP_MUST rp_code file_temp_end(rp_err *e, const char *tmp, const char *path);
+/* From now on SIGINT, SIGTERM and SIGHUP, where they are not ignored, take the temporary name away before the
+ * process dies of them. */
+void file_clean_on_signals(void);
 RP_MUST rp_code file_mkdirs(rp_err *e, const char *path);
 bool file_is_dir(const char *path);
 bool file_exists(const char *path);

@@ -2,8 +2,10 @@
 #include "tests/support.h"
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct {
@@ -248,4 +250,59 @@ Test(file, temporary)
     cr_expect(t_equal(s, span_str("hello")), "the beginning is read, wherever the offset is");
     close(fd);
     scratch_free(sc);
+}
+
+/* In steps: under its name only at the end, and gone after an error or a signal. */
+Test(file, written_in_steps)
+{
+    char tmp[FILE_PATH_MAX];
+    place p = start();
+    const char *path = at(&p, "out"), *folder = at(&p, "folder");
+    int fd = file_temp_begin(&p.e, tmp, path);
+    cr_assert_geq(fd, 0, "%s", p.e.msg);
+    cr_expect(file_exists(tmp) && !file_exists(path));
+    close(fd);
+    cr_assert_eq(file_temp_end(&p.e, tmp, path), RP_OK, "%s", p.e.msg);
+    cr_expect(!file_exists(tmp) && file_exists(path));
+
+    fd = file_temp_begin(&p.e, tmp, path);
+    close(fd);
+    err_set(&p.e, RP_IO, "something");
+    cr_expect_eq(file_temp_end(&p.e, tmp, path), RP_IO);
+    cr_expect(!file_exists(tmp) && file_exists(path));
+    p.e = (rp_err){0};
+
+    cr_assert_eq(mkdir(folder, 0755), 0);
+    fd = file_temp_begin(&p.e, tmp, folder);
+    close(fd);
+    cr_expect_eq(file_temp_end(&p.e, tmp, folder), RP_IO, "a folder is not replaced");
+    cr_expect(!file_exists(tmp));
+    p.e = (rp_err){0};
+
+    cr_expect_eq(file_temp_begin(&p.e, tmp, at(&p, "nowhere/out")), -1);
+    cr_expect_eq(p.e.code, RP_IO);
+    stop(&p);
+}
+
+Test(file, temporary_name_and_a_signal)
+{
+    place p = start();
+    const char *path = at(&p, "out");
+    int status;
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (!child) {
+        char tmp[FILE_PATH_MAX];
+        file_clean_on_signals();
+        if (file_temp_begin(&p.e, tmp, path) >= 0)
+            raise(SIGTERM);
+        _exit(1);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "it dies of the signal");
+    const char *const *paths;
+    size_t n;
+    cr_assert_eq(file_tree(&p.e, &paths, &n, p.sc, p.dir), RP_OK);
+    cr_expect_eq(n, 0, "found %s", n ? paths[0] : "");
+    stop(&p);
 }

@@ -280,6 +280,17 @@ Test(run, no_compiler)
             "kernels/000_cast.cu: expected the captured source to compile, found: the fake does not like it"),
         "%s", r.err);
     cr_assert(!rig_has(&g, "ev"));
+    /* No phase was reached, and what was retained says so. */
+    cr_assert_eq(t_shell(g.dir,
+                         "cd ev.partial && sha256sum --quiet -c SHA256SUMS && "
+                         "grep -q '\"status\": \"incomplete\"' evidence.json && "
+                         "grep -q '\"reason\": \"expected the captured source to compile' evidence.json"),
+                 0);
+    ran a = rig_run(&g, NULL, "audit ev.partial --json");
+    cr_assert_eq(a.code, 1, "%s", a.err);
+    js_node *v = rig_at(rig_json(&g, &a), "results/0");
+    cr_assert(rig_found(v, "evidence.partial", "evidence.json", "/status"), "%s", rig_list(&g, v));
+    cr_assert(!rig_found(v, "evidence.sums", NULL, NULL), "%s", rig_list(&g, v));
     cr_assert_eq(t_shell(g.dir, "rm -rf ev.partial 001_add.ptx"), 0);
     r = rig_run(&g, "good", "run small.tar.zst --device gpu --out ev --json");
     cr_assert_eq(r.code, 4, "%s%s", r.out, r.err);
@@ -399,7 +410,9 @@ static void interrupted_by(const char *signal, int code)
     cr_assert(strstr(r.err, "interrupted by") &&
                   strstr(r.err, "stays in ev.partial, which is not a complete run"),
               "%s", r.err);
-    cr_assert_eq(t_shell(g.dir, "grep -q '\"status\": \"interrupted\"' ev.partial/evidence.json"), 0);
+    cr_assert_eq(t_shell(g.dir, "grep -q '\"status\": \"interrupted\"' ev.partial/evidence.json && "
+                                "grep -q '\"reason\": \"interrupted by' ev.partial/evidence.json"),
+                 0);
     ran a = rig_run(&g, NULL, "audit ev.partial --json");
     cr_assert_eq(a.code, 1, "%s", a.err);
     js_node *v = rig_at(rig_json(&g, &a), "results/0");
@@ -430,7 +443,7 @@ Test(run, disk_full)
 {
     static const unsigned kib[] = {1, 4, 8, 16, 24, 32, 64, 1024};
     rig g;
-    bool full = false, fits = false;
+    bool full = false, labelled = false, fits = false;
     rig_up(&g);
     for (size_t i = 0; i < sizeof kib / sizeof *kib; i++) {
         ran r = rig_shell(
@@ -449,12 +462,18 @@ Test(run, disk_full)
             cr_assert_eq(t_shell(g.dir, "! find ev.partial -name '*.tmp-*' 2>/dev/null | grep ."), 0);
             if (rig_has(&g, "ev.partial"))
                 cr_assert_eq(rig_run(&g, NULL, "audit ev.partial").code, 1);
+            if (!rig_has(&g, "ev.partial/evidence.json"))
+                continue;
+            /* What there was room for is the label, and nobody interrupted it. */
+            labelled = true;
+            cr_assert_eq(t_shell(g.dir, "grep -q '\"status\": \"incomplete\"' ev.partial/evidence.json"), 0,
+                         "%u KiB", kib[i]);
         } else {
             fits |= r.code == 0;
             expect_whole(&g);
         }
     }
-    cr_assert(full && fits);
+    cr_assert(full && labelled && fits);
     rig_down(&g);
 }
 
