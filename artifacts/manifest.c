@@ -266,6 +266,23 @@ rp_code manifest_read(rp_err *e, manifest **out, scratch *sc, span text)
     return RP_OK;
 }
 
+rp_code manifest_read_omitted(rp_err *e, manifest_omitted **out, size_t *n, scratch *sc, const char *file,
+                              span text)
+{
+    js_node *root, *list;
+    if (js_parse(e, &root, sc, file, text) || js_as_obj(e, root) || js_format(e, root, OMITTED_FORMAT) ||
+        js_arr(e, &list, n, root, "omitted") || js_done(e, root))
+        return e->code;
+    manifest_omitted *v = scratch_array(sc, *n, sizeof *v);
+    if (!v)
+        return err_nomem(e);
+    for (size_t i = 0; i < *n; i++)
+        if (read_omitted(e, &v[i], js_at(list, i), i ? v[i - 1].path : NULL))
+            return e->code;
+    *out = v;
+    return RP_OK;
+}
+
 void manifest_write(jw *j, const manifest *m)
 {
     jw_obj(j, NULL);
@@ -306,6 +323,22 @@ const manifest_file *manifest_find(const manifest *m, const char *path)
         int c = strcmp(m->files[mid].path, path);
         if (!c)
             return &m->files[mid];
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
+}
+
+const manifest_omitted *manifest_find_omitted(const manifest *m, const char *path)
+{
+    size_t lo = 0, hi = m->n_omitted;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int c = strcmp(m->omitted[mid].path, path);
+        if (!c)
+            return &m->omitted[mid];
         if (c < 0)
             lo = mid + 1;
         else

@@ -19,6 +19,7 @@
 
 #define MANIFEST_FORMAT "replay-bundle/0"
 #define MANIFEST_PATH "manifest.json"
+#define OMITTED_FORMAT "replay-omitted/0"
 
 enum { MANIFEST_MAX_BYTES = 8 << 20, MANIFEST_MAX_FILES = 1 << 16 /* by default: limits.h */ };
 
@@ -70,6 +71,12 @@ RP_MUST rp_code manifest_read(rp_err *e, manifest **out, scratch *sc, span text)
 void manifest_write(jw *j, const manifest *m);
 /* The entry of that path, or NULL; found by bisection. */
 const manifest_file *manifest_find(const manifest *m, const char *path);
+/* The same among the omitted. */
+const manifest_omitted *manifest_find_omitted(const manifest *m, const char *path);
+/* What the sources of a bundle leave out (docs/exporting.md), {"format": "replay-omitted/0", "omitted":
+ * [omitted…]} by the rules above; lent by sc. */
+RP_MUST rp_code manifest_read_omitted(rp_err *e, manifest_omitted **out, size_t *n, scratch *sc,
+                                      const char *file, span text);
 /* The role that a path of the bundle has by its place (docs/bundle-format.md), or ROLE_COUNT. */
 file_role manifest_role_of(const char *path);
 

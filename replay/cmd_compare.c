@@ -23,7 +23,7 @@ static rp_code load_bundle(rp_err *e, side *s)
 {
     if (opened_bundle(e, &s->o, s->path))
         return e->code;
-    if (!bundle_complete(s->o.b)) {
+    if (!bundle_describable(s->o.b)) {
         err_invalid(e, s->o.r->fs.n ? s->o.r->fs.v[0].id : FIND_PLAN_INVALID, s->path, NULL,
                     "expected a bundle that `replay verify` accepts");
         return e->code;
@@ -58,6 +58,29 @@ static rp_code load(rp_err *e, side *s, scratch *sc, const char *path)
         return err_nomem(e);
     s->evidence = file_is_dir(path) && file_exists(record);
     return s->evidence ? load_evidence(e, s, sc) : load_bundle(e, s);
+}
+
+/* The omissions without which the signature of a bundle is not whole. */
+static size_t leaves_out(const side *s, const manifest_omitted **first)
+{
+    size_t n = 0;
+    const bundle *b = s->evidence ? NULL : s->o.b;
+    for (size_t i = 0; b && i < b->man->n_omitted; i++) {
+        file_role role = manifest_role_of(b->man->omitted[i].path);
+        if (role != ROLE_SOURCE && role != ROLE_KERNEL)
+            continue;
+        *first = n++ ? *first : &b->man->omitted[i];
+    }
+    return n;
+}
+
+static void print_left_out(scratch *sc, const char *name, const side *s)
+{
+    const manifest_omitted *o;
+    size_t n = leaves_out(s, &o);
+    if (n)
+        printf("not compared: %zu files omitted from %s, %s the first: %s\n", n, name, text_safe(sc, o->path),
+               text_safe(sc, o->reason));
 }
 
 typedef struct {
@@ -153,11 +176,16 @@ static int answer(scratch *sc, const side *a, const side *b, const section *s, s
     bool equal = true;
     for (size_t i = 0; i < n; i++)
         equal &= !s[i].d;
-    int code = equal ? EXIT_PASSED : EXIT_REJECTED;
+    const manifest_omitted *o;
+    int code = !equal                                     ? EXIT_REJECTED
+               : leaves_out(a, &o) + leaves_out(b, &o) > 0 ? EXIT_UNTRUSTED
+                                                          : EXIT_PASSED;
     if (!json) {
         printf("A %s\nB %s\n\n", text_safe(sc, a->path), text_safe(sc, b->path));
         for (size_t i = 0; i < n; i++)
             print_section(sc, &s[i]);
+        print_left_out(sc, "A", a);
+        print_left_out(sc, "B", b);
         print_timings(sc, a, b);
         return cli_finish(code);
     }
@@ -185,6 +213,8 @@ static int answer(scratch *sc, const side *a, const side *b, const section *s, s
             }
     jw_end(j);
     jw_str(j, "timings_not_compared", why);
+    jw_u64(j, "a_omitted", leaves_out(a, &o));
+    jw_u64(j, "b_omitted", leaves_out(b, &o));
     jw_i64(j, "exit", code);
     jw_end(j);
     return cli_print_json(j, code);

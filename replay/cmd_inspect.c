@@ -71,7 +71,7 @@ static void print_buffers(const opened *o)
         text_cell(t, "%s", head[i]);
     for (uint64_t i = 0; i < p->n_buffers; i++) {
         const plan_buffer *b = &p->buffers[i];
-        const arena_range *r = o->b->rebuilt_arena ? arena_of_buffer(o->b->rebuilt_arena, i) : NULL;
+        const arena_range *r = bundle_arena(o->b) ? arena_of_buffer(bundle_arena(o->b), i) : NULL;
         char *l = layout_text(o->sc, &b->layout);
         text_cell(t, "%s", b->id);
         text_cell(t, "%s", b->owner == OWNER_CALLER ? "caller" : "system");
@@ -85,11 +85,12 @@ static void print_buffers(const opened *o)
     text_table_print(t, stdout, "");
 }
 
-static const char *node_what(scratch *sc, const plan_node *n)
+static const char *node_what(scratch *sc, const bundle *b, const plan_node *n)
 {
     const char *s = "";
     if (n->op == NODE_KERNEL)
-        s = scratch_printf(sc, "%s, entry %s, grid %llu,%llu,%llu block %llu,%llu,%llu", n->source, n->entry,
+        s = scratch_printf(sc, "%s%s, entry %s, grid %llu,%llu,%llu block %llu,%llu,%llu", n->source,
+                           bundle_kernel_omitted(b, n->source) ? " (omitted)" : "", n->entry,
                            (unsigned long long)n->grid[0], (unsigned long long)n->grid[1],
                            (unsigned long long)n->grid[2], (unsigned long long)n->block[0],
                            (unsigned long long)n->block[1], (unsigned long long)n->block[2]);
@@ -119,7 +120,7 @@ static void print_nodes(const opened *o)
         text_cell(t, "%s", n->label);
         text_cell(t, "%s", reads ? reads : "");
         text_cell(t, "%s", n->has_destination ? p->buffers[n->destination.buffer].id : "");
-        text_cell(t, "%s", node_what(o->sc, n));
+        text_cell(t, "%s", node_what(o->sc, o->b, n));
     }
     text_table_print(t, stdout, "");
 }
@@ -136,14 +137,14 @@ static int print_plan(opened *o)
     print_buffers(o);
     putchar('\n');
     print_nodes(o);
-    if (!o->b->rebuilt_arena)
+    if (!bundle_arena(o->b))
         return EXIT_PASSED;
     printf("\nlifetimes, in steps\n");
     text_table *t = text_table_new(o->sc, "lrrrr");
     static const char *const head[] = {"range", "first", "end", "offset", "bytes"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         text_cell(t, "%s", head[i]);
-    const arena_layout *l = o->b->rebuilt_arena;
+    const arena_layout *l = bundle_arena(o->b);
     for (uint64_t i = 0; i < l->n; i++) {
         text_cell(t, "%s", l->ranges[i].name);
         text_cell(t, "%llu", (unsigned long long)l->ranges[i].first_step);

@@ -18,6 +18,8 @@ typedef struct {
 } packer;
 
 static const uint64_t max_source_bytes = 256ULL << 20;
+/* Says what the sources leave out; it goes into the manifest, and is no file of the bundle. */
+static const char omissions[] = "omitted.json";
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -54,6 +56,12 @@ static rp_code add_sources(rp_err *e, packer *p)
         const char *full = file_join(p->sc, p->dir, paths[i]);
         if (!full)
             return err_nomem(e);
+        if (!strcmp(paths[i], omissions)) {
+            if (file_read(e, &bytes, p->sc, full, max_source_bytes) ||
+                manifest_read_omitted(e, &p->man.omitted, &p->man.n_omitted, p->sc, omissions, bytes))
+                return e->code;
+            continue;
+        }
         if (!strcmp(paths[i], "manifest.json") || ends_with(paths[i], ".safetensors")) {
             err_set(e, RP_USAGE,
                     "expected no manifest and no fixture data among the sources: pack makes them");
@@ -82,12 +90,27 @@ static rp_code need(rp_err *e, span *out, const packer *p, const char *path)
     return err_file(e, p->dir);
 }
 
+static rp_code absent(rp_err *e, const packer *p)
+{
+    for (size_t i = 0; i < p->man.n_omitted; i++)
+        if (bytes_of(p, p->man.omitted[i].path).p) {
+            char where[48];
+            snprintf(where, sizeof where, "/omitted/%zu", i);
+            return err_invalid(e, FIND_MANIFEST_INVALID, omissions, where,
+                               "expected omitted files to be absent, found `%s` among the sources",
+                               p->man.omitted[i].path);
+        }
+    return RP_OK;
+}
+
+/* Data that is listed as omitted is not made; without a reference none can be. */
 static rp_code add_fixtures(rp_err *e, packer *p)
 {
     span text;
-    reference *ref;
+    reference *ref = NULL;
     size_t sources = p->man.n_files;
-    if (need(e, &text, p, "reference.json") || reference_read(e, &ref, p->sc, "reference.json", text))
+    if (!manifest_find_omitted(&p->man, "reference.json") &&
+        (need(e, &text, p, "reference.json") || reference_read(e, &ref, p->sc, "reference.json", text)))
         return e->code;
     for (size_t i = 0; i < sources; i++) {
         const char *path = p->man.files[i].path;
@@ -99,6 +122,14 @@ static rp_code add_fixtures(rp_err *e, packer *p)
             scratch_printf(p->sc, "%.*s.safetensors", (int)(strlen(path) - strlen(".json")), path);
         if (!data)
             return err_nomem(e);
+        if (manifest_find_omitted(&p->man, data))
+            continue;
+        if (!ref) {
+            err_set(e, RP_USAGE,
+                    "expected %s in omitted.json: without reference.json no expected outputs can be made",
+                    data);
+            return err_file(e, path);
+        }
         if (recipe_read(e, &r, p->sc, path, p->bytes[i]) || fixture_make(e, &made, p->sc, r, ref) ||
             add(e, p, data, made.file))
             return err_file(e, path);
@@ -123,7 +154,7 @@ static rp_code pack(rp_err *e, packer *p, const char *out, digest *root)
 {
     span text;
     plan *pl;
-    if (add_sources(e, p) || need(e, &text, p, "plan/plan.json") ||
+    if (add_sources(e, p) || absent(e, p) || need(e, &text, p, "plan/plan.json") ||
         plan_read(e, &pl, p->sc, "plan/plan.json", text) || add_fixtures(e, p))
         return e->code;
     p->man.name = pl->name;
@@ -151,8 +182,10 @@ static void say(const packer *p, const char *out, digest root, bool json)
     for (size_t i = 0; i < p->man.n_files; i++)
         bytes += p->man.files[i].bytes;
     if (!json) {
-        printf("%s: %zu files, %s bytes\nroot sha256:%s\n", text_safe(p->sc, out), p->man.n_files,
-               text_count(p->sc, bytes), hex);
+        printf("%s: %zu files, %s bytes", text_safe(p->sc, out), p->man.n_files, text_count(p->sc, bytes));
+        if (p->man.n_omitted)
+            printf(", %zu files omitted", p->man.n_omitted);
+        printf("\nroot sha256:%s\n", hex);
         return;
     }
     jw *j = jw_new(JW_PRETTY);
@@ -164,6 +197,7 @@ static void say(const packer *p, const char *out, digest root, bool json)
     jw_fmt(j, "root", "sha256:%s", hex);
     jw_u64(j, "files", p->man.n_files);
     jw_u64(j, "bytes", bytes);
+    jw_u64(j, "omitted", p->man.n_omitted);
     jw_end(j);
     (void)cli_print_json(j, EXIT_PASSED);
 }

@@ -388,6 +388,27 @@ static int print_unavailable(run *x, const char *reason)
     return cli_finish(EXIT_UNAVAILABLE);
 }
 
+/* Verified, but a part that running needs was left out: half a plan is not run. The omissions that stop it. */
+static void ask_for_all(run *x)
+{
+    static const file_role needed[] = {ROLE_SOURCE, ROLE_PTX,       ROLE_KERNEL,   ROLE_ARENA,
+                                       ROLE_CALLS,  ROLE_REFERENCE, ROLE_CONTRACT, ROLE_RECIPE};
+    const manifest *m = x->v.bundle->man;
+    const char *list = "", *reason = NULL;
+    if (report_verdict(x->r) != CHECK_PASSED || bundle_complete(x->v.bundle))
+        return;
+    report_begin(x->r, "complete", true);
+    for (size_t i = 0; i < m->n_omitted; i++)
+        for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
+            if (manifest_role_of(m->omitted[i].path) == needed[k]) {
+                list = scratch_printf(x->sc, "%s%s%s", list ? list : "", reason ? ", " : "",
+                                      m->omitted[i].path);
+                reason = reason ? reason : m->omitted[i].reason;
+            }
+    report_not_checkable(x->r, "a run needs what is omitted: %s (%s)", list ? list : "",
+                         reason ? reason : "no reason");
+}
+
 rp_code run_verify(rp_err *e, run *x, bool *accepted)
 {
     verify_options vo = {.root = x->opt->root, .compiled_later = true};
@@ -404,6 +425,7 @@ rp_code run_verify(rp_err *e, run *x, bool *accepted)
     }
     if (verify_bundle(e, &x->v, x->r, x->st, &vo))
         return err_file(e, x->opt->path);
+    ask_for_all(x);
     *accepted = report_verdict(x->r) == CHECK_PASSED && bundle_complete(x->v.bundle);
     if (*accepted)
         run_say(x, "%s: verified, trust: %s\n", text_safe(x->sc, x->v.bundle->man->name),

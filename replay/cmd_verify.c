@@ -109,6 +109,8 @@ static void print_text(FILE *f, const verify_result *v, report *r)
     report_print(r, f);
     fprintf(f, "\n%s: %s, trust: %s, %zu findings", text_safe(r->sc, v->bundle->man->name),
             check_status_names[report_verdict(r)], trust_text(r->sc, v), r->fs.n);
+    if (v->bundle->man->n_omitted)
+        fprintf(f, ", %zu files omitted", v->bundle->man->n_omitted);
     if (v->has_signature) {
         digest_hex(v->signature, hex);
         fprintf(f, "\nplan signature sha256:%s", hex);

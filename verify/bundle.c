@@ -1,4 +1,6 @@
 #include "verify/bundle.h"
+#include "artifacts/tar.h"
+#include <stdio.h>
 
 const arena_layout *bundle_arena(const bundle *b)
 {
@@ -21,9 +23,42 @@ const bundle_fixture *bundle_fixture_named(const bundle *b, const char *name)
     return NULL;
 }
 
-/* A file's bytes; a fault of the bundle becomes a finding and gives false. */
+const manifest_omitted *bundle_kernel_omitted(const bundle *b, const char *source)
+{
+    static const char *const ends[] = {".cu", ".json", ".ptx"};
+    const bundle_kernel *k = bundle_kernel_of(b, source);
+    size_t stem = strlen(source) > 3 ? strlen(source) - 3 : 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char path[TAR_PATH_MAX + 8];
+        const manifest_omitted *o = NULL;
+        if (stem && stem < TAR_PATH_MAX) {
+            snprintf(path, sizeof path, "%.*s%s", (int)stem, source, ends[i]);
+            o = manifest_find_omitted(b->man, path);
+        }
+        if (o)
+            return o;
+    }
+    const manifest_omitted *o = manifest_find_omitted(b->man, source);
+    return o || !k ? o : manifest_find_omitted(b->man, k->record->ptx);
+}
+
+void bundle_unanswered(report *r, const bundle *b, const char *const *paths, const char *otherwise)
+{
+    for (size_t i = 0; paths[i]; i++) {
+        const manifest_omitted *o = manifest_find_omitted(b->man, paths[i]);
+        if (o) {
+            report_omitted(r, o->path, o->reason);
+            return;
+        }
+    }
+    report_not_checkable(r, "%s", otherwise);
+}
+
+/* A file's bytes; a fault of the bundle becomes a finding and gives false. A listed omission gives false. */
 static bool bytes_of(rp_err *e, span *out, bundle *b, findings *fs, const char *path)
 {
+    if (manifest_find_omitted(b->man, path))
+        return false;
     if (!store_read(e, out, b->sc, b->st, path))
         return true;
     err_to_finding(e, fs);
@@ -179,13 +214,26 @@ rp_code bundle_load(rp_err *e, bundle **out, findings *fs, scratch *sc, store *s
     return e->code;
 }
 
-bool bundle_complete(const bundle *b)
+bool bundle_describable(const bundle *b)
 {
-    if (!b->plan || !b->reach || !b->requests || !b->rebuilt_arena || !b->recorded_arena || !b->calls_ok ||
-        !b->reference || !b->contract)
+    if (!b->plan || !b->reach || !b->requests || !b->rebuilt_arena || !b->recorded_arena || !b->calls_ok)
         return false;
     for (uint64_t i = 0; i < b->n_kernels; i++)
-        if (!b->kernels[i].record || !b->kernels[i].source.p || !b->kernels[i].ptx.p)
+        if (!b->kernels[i].record)
+            return false;
+    for (uint64_t i = 0; i < b->plan->n_nodes; i++)
+        if (b->plan->nodes[i].op == NODE_KERNEL && !bundle_kernel_of(b, b->plan->nodes[i].source) &&
+            !bundle_kernel_omitted(b, b->plan->nodes[i].source))
+            return false;
+    return true;
+}
+
+bool bundle_complete(const bundle *b)
+{
+    if (!bundle_describable(b) || !b->reference || !b->contract)
+        return false;
+    for (uint64_t i = 0; i < b->n_kernels; i++)
+        if (!b->kernels[i].source.p || !b->kernels[i].ptx.p)
             return false;
     for (uint64_t i = 0; i < b->plan->n_nodes; i++)
         if (b->plan->nodes[i].op == NODE_KERNEL && !bundle_kernel_of(b, b->plan->nodes[i].source))

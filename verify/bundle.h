@@ -53,8 +53,16 @@ const arena_layout *bundle_arena(const bundle *b);
 const bundle_kernel *bundle_kernel_of(const bundle *b, const char *source);
 const bundle_fixture *bundle_fixture_named(const bundle *b, const char *name);
 
+/* The omission of the kernel that the node launches: of its source, its record or its PTX; or NULL. */
+const manifest_omitted *bundle_kernel_omitted(const bundle *b, const char *source);
+/* End the current check unanswered: because of the first of these documents (up to NULL) that is omitted, or
+ * in other words. */
+void bundle_unanswered(report *r, const bundle *b, const char *const *paths, const char *otherwise);
+
 /* Read all documents but fixture data. The store is borrowed. */
 RP_MUST rp_code bundle_load(rp_err *e, bundle **out, findings *fs, scratch *sc, store *st);
+/* A plan signature can be made but for what is omitted: of kernels, and of reference and contract. */
+bool bundle_describable(const bundle *b);
 /* Everything that running or auditing needs was read. */
 bool bundle_complete(const bundle *b);
 

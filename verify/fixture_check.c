@@ -56,7 +56,8 @@ static void check_binding(report *r, const bundle *b)
     uint64_t slots = 0;
     report_begin(r, "fixtures.binding", true);
     if (!b->plan || !b->reference) {
-        report_not_checkable(r, "plan.json or reference.json could not be read");
+        bundle_unanswered(r, b, (const char *const[]){"reference.json", NULL},
+                          "plan.json or reference.json could not be read");
         return;
     }
     for (uint64_t i = 0; i < b->plan->n_nodes; i++)
@@ -136,19 +137,35 @@ static void judge_fixture(rp_err *e, makers *m, const bundle_fixture *f, const m
     }
 }
 
+/* Fixture data can be omitted without loss: it is made anew, and is what the manifest says of it. */
+static bool is_the_omitted(const manifest_omitted *o, span made)
+{
+    return (!o->has_bytes || o->bytes == made.n) &&
+           (!o->has_sha256 || digest_equal(o->sha256, digest_of(made)));
+}
+
 static void check_fixture(makers *m, const bundle_fixture *f)
 {
     scratch *sc = scratch_new(0);
     made_fixture made = {0};
     rp_err e = {0};
     const manifest_file *listed = manifest_find(m->b->man, f->data_path);
+    const manifest_omitted *left_out = manifest_find_omitted(m->b->man, f->data_path);
     bool same = false;
     if (!sc)
         err_nomem(&e);
-    else if (listed && !fixture_make(&e, &made, sc, f->recipe, m->b->reference))
-        same = made.file.n == listed->bytes && digest_equal(digest_of(made.file), listed->sha256);
+    else if ((listed || left_out) && !fixture_make(&e, &made, sc, f->recipe, m->b->reference))
+        same = listed ? made.file.n == listed->bytes && digest_equal(digest_of(made.file), listed->sha256)
+                      : is_the_omitted(left_out, made.file);
     pthread_mutex_lock(&m->lock);
-    if (!listed)
+    if (left_out && sc && !e.code && !same)
+        findings_add(&m->r->fs, FIND_FIXTURE_EXPECTED, f->data_path, NULL, NULL, NULL,
+                     "expected the omitted file to be the %zu bytes that recipe and reference give, found "
+                     "another size or digest in the manifest",
+                     made.file.n);
+    else if (left_out)
+        (void)(e.code && sc && err_to_finding(&e, &m->r->fs));
+    else if (!listed)
         findings_add(&m->r->fs, FIND_FILE_MISSING, f->data_path, NULL, NULL, NULL,
                      "expected the data of recipe %s in the manifest, found none", f->recipe_path);
     else if (sc)
@@ -192,6 +209,13 @@ static void check_all(rp_err *e, report *r, const bundle *b)
         *e = m.err;
 }
 
+/* Whether the recipe of that fixture's data is a listed omission. */
+static bool recipe_omitted(const bundle *b, const char *data)
+{
+    const char *path = scratch_printf(b->sc, "%.*s.json", (int)(strlen(data) - strlen(".safetensors")), data);
+    return path && manifest_find_omitted(b->man, path);
+}
+
 void verify_fixtures(rp_err *e, report *r, const bundle *b, bool quick)
 {
     if (e->code)
@@ -203,7 +227,8 @@ void verify_fixtures(rp_err *e, report *r, const bundle *b, bool quick)
         return;
     }
     if (!b->reference) {
-        report_not_checkable(r, "reference.json could not be read");
+        bundle_unanswered(r, b, (const char *const[]){"reference.json", NULL},
+                          "reference.json could not be read");
         return;
     }
     check_all(e, r, b);
@@ -212,10 +237,15 @@ void verify_fixtures(rp_err *e, report *r, const bundle *b, bool quick)
         bool made = false;
         for (uint64_t k = 0; k < b->n_fixtures; k++)
             made |= !strcmp(b->fixtures[k].data_path, f->path);
-        if (f->role == ROLE_FIXTURE && !made)
+        if (f->role == ROLE_FIXTURE && !made && !recipe_omitted(b, f->path))
             findings_add(&r->fs, FIND_FIXTURE_RECIPE, f->path, NULL, NULL, NULL,
                          "expected a recipe for it, found none");
     }
+    for (size_t i = 0; i < b->man->n_omitted && !e->code; i++)
+        if (manifest_role_of(b->man->omitted[i].path) == ROLE_RECIPE) {
+            report_omitted(r, b->man->omitted[i].path, b->man->omitted[i].reason);
+            return;
+        }
     if (!e->code)
         report_end(r,
                    "%llu fixtures: inputs regenerated, expected outputs recomputed in FP64, every byte equal",

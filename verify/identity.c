@@ -4,6 +4,21 @@
 #include "verify/verify.h"
 #include <stdio.h>
 
+/* What is omitted is still what was captured, where both say which bytes that were. */
+static bool omitted_digest(report *r, const manifest_omitted *o, const capture_file *k)
+{
+    char want[DIGEST_HEX], have[DIGEST_HEX];
+    if (!o->has_sha256)
+        return false;
+    if (!digest_equal(o->sha256, k->sha256)) {
+        digest_hex(k->sha256, want);
+        digest_hex(o->sha256, have);
+        findings_add(&r->fs, FIND_IDENTITY_DIGEST, o->path, NULL, want, have,
+                     "expected the omitted file to have sha256 %s as captured, found %s", want, have);
+    }
+    return true;
+}
+
 static void check_digests(report *r, const bundle *b)
 {
     const manifest *m = b->man;
@@ -33,7 +48,10 @@ static void check_digests(report *r, const bundle *b)
         }
     }
     for (uint64_t i = 0; i < b->capture->n_files; i++)
-        if (!manifest_find(m, b->capture->files[i].path))
+        if (manifest_find_omitted(m, b->capture->files[i].path))
+            compared += omitted_digest(r, manifest_find_omitted(m, b->capture->files[i].path),
+                                       &b->capture->files[i]);
+        else if (!manifest_find(m, b->capture->files[i].path))
             findings_add(&r->fs, FIND_IDENTITY_COVERAGE, "capture.json", b->capture->files[i].path, NULL,
                          NULL, "expected %s, which was captured, in the bundle", b->capture->files[i].path);
     report_end(r, "%llu captured digests against the manifest's", (unsigned long long)compared);
@@ -65,6 +83,11 @@ static void check_texts(rp_err *e, report *r, const bundle *b)
         report_not_checkable(r, "plan.json could not be read");
         return;
     }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (manifest_find_omitted(b->man, texts[i])) {
+            bundle_unanswered(r, b, (const char *const[]){texts[i], NULL}, "");
+            return;
+        }
     if (b->plan->renderer == RENDER_OPAQUE) {
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             if (!manifest_find(b->man, texts[i]))
@@ -181,7 +204,8 @@ static void check_tables(report *r, const bundle *b)
 {
     report_begin(r, "identity.tables", true);
     if (!b->capture || !b->plan || !b->recorded_arena || !b->have_recorded_calls) {
-        report_not_checkable(r, "a document that it needs could not be read");
+        bundle_unanswered(r, b, (const char *const[]){"plan/arena.json", "plan/resolved_calls.json", NULL},
+                          "a document that it needs could not be read");
         return;
     }
     for (uint64_t i = 0; i < b->capture->n_ranges; i++)

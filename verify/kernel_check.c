@@ -25,11 +25,55 @@ static bool records_read(const bundle *b)
     return true;
 }
 
+/* A digest is known of what is omitted: it is that of the record. */
+static void omitted_match(report *r, const bundle *b, const char *path, digest recorded, finding_id id)
+{
+    char want[DIGEST_HEX], have[DIGEST_HEX];
+    const manifest_omitted *o = manifest_find_omitted(b->man, path);
+    if (!o || !o->has_sha256 || digest_equal(o->sha256, recorded))
+        return;
+    digest_hex(recorded, want);
+    digest_hex(o->sha256, have);
+    findings_add(&r->fs, id, path, NULL, want, have,
+                 "expected the omitted file to have sha256 %s by its record, found %s", want, have);
+}
+
+/* The first omission of a kernel that the plan launches, and how many kernels are concerned. */
+static const manifest_omitted *omissions(const bundle *b, uint64_t *n)
+{
+    const manifest_omitted *first = NULL;
+    *n = 0;
+    for (uint64_t i = 0; b->plan && i < b->plan->n_nodes; i++) {
+        const plan_node *node = &b->plan->nodes[i];
+        const manifest_omitted *o = node->op == NODE_KERNEL ? bundle_kernel_omitted(b, node->source) : NULL;
+        first = first ? first : o;
+        *n += o != NULL;
+    }
+    return first;
+}
+
+/* End a check over all kernels: unanswered where one was left out. */
+static bool ended_by_omission(report *r, const bundle *b, const char *what)
+{
+    uint64_t n;
+    const manifest_omitted *o = omissions(b, &n);
+    if (!o)
+        return false;
+    r->required = false;
+    report_not_checkable(r, "%s of %llu launches: %s is omitted: %s", what, (unsigned long long)n, o->path,
+                         o->reason);
+    return true;
+}
+
 static void check_records(report *r, const bundle *b)
 {
     report_begin(r, "kernels.bytes", true);
     for (uint64_t i = 0; i < b->n_kernels; i++) {
         const bundle_kernel *k = &b->kernels[i];
+        if (k->record) {
+            omitted_match(r, b, k->record->source, k->record->source_sha256, FIND_KERNEL_SOURCE);
+            omitted_match(r, b, k->record->ptx, k->record->ptx_sha256, FIND_KERNEL_PTX);
+        }
         if (k->record && k->source.p)
             bytes_match(r, k->record->source, k->source, k->record->source_sha256, FIND_KERNEL_SOURCE);
         if (k->record && k->ptx.p)
@@ -37,9 +81,12 @@ static void check_records(report *r, const bundle *b)
     }
     for (size_t i = 0; i < b->man->n_files; i++)
         if (b->man->files[i].role == ROLE_SOURCE && records_read(b) &&
-            !bundle_kernel_of(b, b->man->files[i].path))
+            !bundle_kernel_of(b, b->man->files[i].path) &&
+            !bundle_kernel_omitted(b, b->man->files[i].path))
             findings_add(&r->fs, FIND_KERNEL_SOURCE, b->man->files[i].path, NULL, NULL, NULL,
                          "expected a record of how it was compiled, found none");
+    if (ended_by_omission(r, b, "the bytes"))
+        return;
     report_end(r, "%llu sources and PTX files against the digests of their records",
                (unsigned long long)b->n_kernels);
 }
@@ -52,7 +99,7 @@ static void check_entry(rp_err *e, report *r, const bundle *b, uint64_t node)
     uint64_t count, want = n->n_operands + 2; /* the operands, the destination, the parameter block */
     char where[48];
     snprintf(where, sizeof where, "/nodes/%llu/source", (unsigned long long)node);
-    if (!k && !records_read(b))
+    if (!k && (!records_read(b) || bundle_kernel_omitted(b, n->source)))
         return;
     if (!k) {
         findings_add(&r->fs, FIND_KERNEL_SOURCE, "plan/plan.json", where, NULL, NULL,
@@ -92,7 +139,7 @@ static void check_entries(rp_err *e, report *r, const bundle *b)
             launches++;
             check_entry(e, r, b, i);
         }
-    if (!e->code)
+    if (!e->code && !ended_by_omission(r, b, "the entries"))
         report_end(r, "%llu launches: entry, parameter count and widths in the PTX",
                    (unsigned long long)launches);
 }
@@ -144,6 +191,7 @@ static void recompile(rp_err *e, report *r, const bundle_kernel *k, const verify
 static void check_recompiled(rp_err *e, report *r, const bundle *b, const verify_options *opt, bool trusted)
 {
     ties t = {0};
+    uint64_t left_out;
     report_begin(r, "kernels.recompiled", false);
     if (opt->quick || !opt->compile) {
         report_not_checkable(r, "source not tied to the PTX: %s",
@@ -158,6 +206,8 @@ static void check_recompiled(rp_err *e, report *r, const bundle *b, const verify
     if (e->code == RP_UNAVAILABLE || e->code == RP_WORKER) {
         report_not_checkable(r, "source not tied to the PTX: %s", e->msg);
         *e = (rp_err){0};
+    } else if (!e->code && !t.untied && omissions(b, &left_out)) {
+        (void)ended_by_omission(r, b, "source not tied to the PTX");
     } else if (t.untied) {
         report_not_checkable(r, "source not tied to the PTX: %s", t.untied);
     } else if (!e->code) {

@@ -55,6 +55,12 @@ void report_not_checkable(report *r, const char *fmt, ...)
     va_end(ap);
 }
 
+void report_omitted(report *r, const char *path, const char *reason)
+{
+    r->required = false;
+    report_not_checkable(r, "%s is omitted: %s", path, reason);
+}
+
 static bool any(const report *r, check_status s, bool required_only)
 {
     for (size_t i = 0; i < r->n; i++)

@@ -36,6 +36,9 @@ void report_begin(report *r, const char *name, bool required);
 void report_end(report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* End it unanswered, unless something was found all the same. */
 void report_not_checkable(report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* End it unanswered because of a listed omission: the claim falls with the file, and the check is no longer a
+ * required one. */
+void report_omitted(report *r, const char *path, const char *reason);
 /* The worst over required checks (a rejection in a supplementary one counts too): passed, numerical,
  * rejected, or not_checkable when a required check is. A lost finding never gives passed. */
 check_status report_verdict(const report *r);

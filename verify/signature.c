@@ -19,13 +19,33 @@ static void put_arena(jw *j, const bundle *b)
     jw_end(j);
 }
 
+/* A kernel whose record is omitted: what the plan and the manifest say of it. */
+static void put_omitted(jw *j, const bundle *b, uint64_t node)
+{
+    const char *source = b->plan->nodes[node].source;
+    const manifest_omitted *o = manifest_find_omitted(b->man, source);
+    jw_obj(j, NULL);
+    jw_str(j, "entry", b->plan->nodes[node].entry);
+    jw_u64(j, "node", node);
+    if (o && o->has_sha256)
+        jw_digest(j, "source_sha256", o->sha256);
+    else
+        jw_null(j, "source_sha256");
+    jw_end(j);
+}
+
 static void put_kernels(jw *j, const bundle *b)
 {
     jw_arr(j, "kernels");
     for (uint64_t i = 0; i < b->plan->n_nodes; i++) {
         if (b->plan->nodes[i].op != NODE_KERNEL)
             continue;
-        const kernel_record *r = bundle_kernel_of(b, b->plan->nodes[i].source)->record;
+        const bundle_kernel *known = bundle_kernel_of(b, b->plan->nodes[i].source);
+        if (!known) {
+            put_omitted(j, b, i);
+            continue;
+        }
+        const kernel_record *r = known->record;
         jw_obj(j, NULL);
         jw_str(j, "entry", r->entry);
         jw_u64(j, "node", i);

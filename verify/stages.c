@@ -30,7 +30,7 @@ void verify_arena(rp_err *e, report *r, bundle *b)
         return;
     report_begin(r, "arena.rebuilt", true);
     if (!b->plan || !b->requests || !b->recorded_arena) {
-        report_not_checkable(r, "plan.json or arena.json could not be read");
+        bundle_unanswered(r, b, (const char *const[]){arena_path, NULL}, "plan.json or arena.json could not be read");
         return;
     }
     if (arena_bind(e, &r->fs, b->recorded_arena, b->requests, arena_path))
@@ -83,8 +83,11 @@ void verify_calls(rp_err *e, report *r, const bundle *b)
                    b->plan->resolver_name, (unsigned long long)n, RULE_COUNT);
     report_begin(r, "resolve.captured", true);
     if (!ok || !b->have_recorded_calls) {
-        report_not_checkable(r, ok ? "resolved_calls.json could not be read"
-                                   : "the plan's calls do not resolve");
+        if (ok)
+            bundle_unanswered(r, b, (const char *const[]){calls_path, NULL},
+                              "resolved_calls.json could not be read");
+        else
+            report_not_checkable(r, "the plan's calls do not resolve");
         return;
     }
     uint64_t fields =
@@ -103,11 +106,18 @@ static uint64_t applying(const contract *c)
     return n;
 }
 
+static bool recipe_omitted(const bundle *b, const char *name)
+{
+    const char *path = scratch_printf(b->sc, "fixtures/%s.json", name);
+    return path && manifest_find_omitted(b->man, path);
+}
+
 static void contract_fixtures(report *r, const bundle *b)
 {
     const contract *c = b->contract;
     for (size_t i = 0; i < c->n_fixtures; i++)
-        if (c->fixtures[i].applies && !bundle_fixture_named(b, c->fixtures[i].name))
+        if (c->fixtures[i].applies && !bundle_fixture_named(b, c->fixtures[i].name) &&
+            !recipe_omitted(b, c->fixtures[i].name))
             findings_add(&r->fs, FIND_CONTRACT_INVALID, contract_path, "/fixtures", NULL, NULL,
                          "expected a recipe for fixture %s, found none", c->fixtures[i].name);
     for (uint64_t i = 0; i < b->n_fixtures; i++) {
@@ -124,7 +134,7 @@ void verify_contract(rp_err *e, report *r, const bundle *b)
         return;
     report_begin(r, "contract", true);
     if (!b->contract || !b->reference) {
-        report_not_checkable(r, "contract.json or reference.json could not be read");
+        bundle_unanswered(r, b, (const char *const[]){contract_path, "reference.json", NULL}, "contract.json or reference.json could not be read");
         return;
     }
     const contract *c = b->contract;

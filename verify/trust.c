@@ -21,14 +21,6 @@ static bool coverable(const manifest_file *f)
     return f->role != ROLE_CAPTURE && f->role != ROLE_FIXTURE;
 }
 
-static bool omitted(const manifest *m, const char *path)
-{
-    for (size_t i = 0; i < m->n_omitted; i++)
-        if (!strcmp(m->omitted[i].path, path))
-            return true;
-    return false;
-}
-
 static void compare_item(report *r, verify_result *out, const manifest_file *f, digest captured)
 {
     if (digest_equal(captured, f->sha256)) {
@@ -69,7 +61,7 @@ static rp_code match_record(rp_err *e, report *r, verify_result *out, const char
     out->of += own != NULL;
     out->matched += own && digest_equal(own->sha256, digest_of(text));
     for (uint64_t i = 0; i < c.n_files; i++)
-        if (!manifest_find(m, c.files[i].path) && !omitted(m, c.files[i].path))
+        if (!manifest_find(m, c.files[i].path) && !manifest_find_omitted(m, c.files[i].path))
             not_listed(r, c.files[i].path);
     return RP_OK;
 }
@@ -94,7 +86,7 @@ static rp_code match_folder(rp_err *e, report *r, verify_result *out, const char
             return err_nomem(e);
         if (role == ROLE_COUNT || role == ROLE_FIXTURE)
             continue;
-        if (!f && !omitted(m, paths[i]))
+        if (!f && !manifest_find_omitted(m, paths[i]))
             not_listed(r, paths[i]);
         if (!f)
             continue;

@@ -35,6 +35,7 @@ rp_code verify_bundle(rp_err *e, verify_result *out, report *r, store *st, const
                "capture, plan, arena, calls, %llu kernels, reference, contract, %llu recipes: strict JSON, "
                "known keys, ranges",
                (unsigned long long)out->bundle->n_kernels, (unsigned long long)out->bundle->n_fixtures);
+    verify_omissions(r, out->bundle);
     if (verify_trust(e, r, out, opt))
         return e->code;
     verify_identity(e, r, out->bundle);

@@ -39,6 +39,8 @@ RP_MUST rp_code verify_bundle(rp_err *e, verify_result *out, report *r, store *s
 
 /* The checks of one stage each; b may be incomplete. */
 void verify_identity(rp_err *e, report *r, const bundle *b);
+/* That what is listed as omitted belongs to the bundle. Without omissions no check. */
+void verify_omissions(report *r, const bundle *b);
 void verify_plan(rp_err *e, report *r, const bundle *b);
 void verify_arena(rp_err *e, report *r, bundle *b);
 void verify_calls(rp_err *e, report *r, const bundle *b);

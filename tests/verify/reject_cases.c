@@ -26,6 +26,9 @@
 #define P16_RANGE(offset)                                                                                    \
     "{\"name\": \"p16\", \"first_step\": 3, \"end_step\": 8, \"offset_bytes\": " offset ", \"bytes\": 1920}"
 
+#define OMIT(entry) SUB(LISTED, "manifest.json", "\"omitted\": []", "\"omitted\": [" entry "]")
+#define SHA_OF_NOTHING "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
 #define SIXTEEN(x) x x x x x x x x x x x x x x x x
 #define SIXTY_FOUR SIXTEEN("[[[[") SIXTEEN("]]]]")
 
@@ -185,6 +188,45 @@ const reject_case reject_cases[] = {
     {"a key the manifest does not have",
      {SUB(LISTED, "manifest.json", "\"omitted\": []", "\"omitted\": [], \"note\": 1")},
      FINDS(JSON_UNKNOWN_KEY, "manifest.json", "/note")},
+    {"a file both there and omitted",
+     {OMIT("{\"path\": \"contract.json\", \"reason\": \"r\"}")},
+     FINDS(MANIFEST_INVALID, "manifest.json", "/omitted/0")},
+    {"an omitted path out of the tree",
+     {OMIT("{\"path\": \"kernels/../x\", \"reason\": \"r\"}")},
+     FINDS(MANIFEST_PATH, "manifest.json", "/omitted/0")},
+    {"an omitted kernel that the plan does not launch",
+     {OMIT("{\"path\": \"kernels/000_ghost.cu\", \"reason\": \"r\"}")},
+     FINDS(MANIFEST_OMITTED, "kernels/000_ghost.cu", "")},
+    {"omitted PTX of no kernel",
+     {OMIT("{\"path\": \"kernels/000_cast.old.ptx\", \"reason\": \"r\"}")},
+     FINDS(MANIFEST_OMITTED, "kernels/000_cast.old.ptx", "")},
+    {"an omitted fixture that the contract does not have",
+     {OMIT("{\"path\": \"fixtures/ghost.json\", \"reason\": \"r\"}")},
+     FINDS(MANIFEST_OMITTED, "fixtures/ghost.json", "")},
+    {"omitted data without a recipe",
+     {OMIT("{\"path\": \"fixtures/ghost.safetensors\", \"reason\": \"r\"}")},
+     FINDS(MANIFEST_OMITTED, "fixtures/ghost.safetensors", "")},
+    {"an omitted file at a place that no bundle has",
+     {OMIT("{\"path\": \"notes/readme\", \"reason\": \"r\"}")},
+     FINDS(MANIFEST_OMITTED, "notes/readme", "")},
+    {"an omitted plan",
+     {DROP(CAPTURED, PLAN), OMIT("{\"path\": \"plan/plan.json\", \"reason\": \"r\"}")},
+     FINDS(MANIFEST_OMITTED, PLAN, "")},
+    {"an omitted capture",
+     {DROP(CAPTURED, "capture.json"), OMIT("{\"path\": \"capture.json\", \"reason\": \"r\"}")},
+     FINDS(MANIFEST_OMITTED, "capture.json", "")},
+    {"an omitted text with another digest than the captured",
+     {DROP(CAPTURED, IR),
+      OMIT("{\"path\": \"plan/buffer_ir.txt\", \"sha256\": \"" SHA_OF_NOTHING "\", \"reason\": \"r\"}")},
+     FINDS(IDENTITY_DIGEST, IR, "")},
+    {"an omitted source with another digest than its record's",
+     {DROP(RECORDED, CAST_CU),
+      OMIT("{\"path\": \"" CAST_CU "\", \"sha256\": \"" SHA_OF_NOTHING "\", \"reason\": \"r\"}")},
+     FINDS(KERNEL_SOURCE, CAST_CU, "")},
+    {"omitted fixture data with another digest than its recipe gives",
+     {DROP(CAPTURED, RANDOM_DATA),
+      OMIT("{\"path\": \"" RANDOM_DATA "\", \"sha256\": \"" SHA_OF_NOTHING "\", \"reason\": \"r\"}")},
+     FINDS(FIXTURE_EXPECTED, RANDOM_DATA, "")},
 
     {"other bytes",
      {SUB(LISTED, "contract.json", "\"phases\": 5", "\"phases\": 6")},
