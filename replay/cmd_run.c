@@ -388,25 +388,39 @@ static int print_unavailable(run *x, const char *reason)
     return cli_finish(EXIT_UNAVAILABLE);
 }
 
-/* Verified, but a part that running needs was left out: half a plan is not run. The omissions that stop it. */
+static bool run_needs(const char *path)
+{
+    switch (manifest_role_of(path)) {
+    case ROLE_TEXT:
+    case ROLE_FIXTURE: /* made anew */
+    case ROLE_EVIDENCE:
+    case ROLE_COUNT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Verified, but a part that running needs was left out: half a plan is not run. The omissions that stop it,
+ * with their reasons. */
 static void ask_for_all(run *x)
 {
-    static const file_role needed[] = {ROLE_SOURCE, ROLE_PTX,       ROLE_KERNEL,   ROLE_ARENA,
-                                       ROLE_CALLS,  ROLE_REFERENCE, ROLE_CONTRACT, ROLE_RECIPE};
     const manifest *m = x->v.bundle->man;
     const char *list = "", *reason = NULL;
     if (report_verdict(x->r) != CHECK_PASSED || bundle_complete(x->v.bundle))
         return;
     report_begin(x->r, "complete", true);
-    for (size_t i = 0; i < m->n_omitted; i++)
-        for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
-            if (manifest_role_of(m->omitted[i].path) == needed[k]) {
-                list = scratch_printf(x->sc, "%s%s%s", list ? list : "", reason ? ", " : "",
-                                      m->omitted[i].path);
-                reason = reason ? reason : m->omitted[i].reason;
-            }
+    for (size_t i = 0; i < m->n_omitted && list; i++) {
+        const manifest_omitted *o = &m->omitted[i];
+        if (!run_needs(o->path))
+            continue;
+        if (reason && strcmp(reason, o->reason))
+            list = scratch_printf(x->sc, "%s (%s)", list, reason);
+        list = list ? scratch_printf(x->sc, "%s%s%s", list, reason ? ", " : "", o->path) : NULL;
+        reason = o->reason;
+    }
     report_not_checkable(x->r, "a run needs what is omitted: %s (%s)", list ? list : "",
-                         reason ? reason : "no reason");
+                         reason ? reason : "");
 }
 
 rp_code run_verify(rp_err *e, run *x, bool *accepted)

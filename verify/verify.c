@@ -32,8 +32,9 @@ rp_code verify_bundle(rp_err *e, verify_result *out, report *r, store *st, const
     if (bundle_load(e, &out->bundle, &r->fs, r->sc, st))
         return e->code;
     report_end(r,
-               "capture, plan, arena, calls, %llu kernels, reference, contract, %llu recipes: strict JSON, "
+               "%scapture, plan, arena, calls, %llu kernels, reference, contract, %llu recipes: strict JSON, "
                "known keys, ranges",
+               out->bundle->man->n_omitted ? "what is not omitted of " : "",
                (unsigned long long)out->bundle->n_kernels, (unsigned long long)out->bundle->n_fixtures);
     verify_omissions(r, out->bundle);
     if (verify_trust(e, r, out, opt))
