@@ -35,9 +35,10 @@ def documents():
     return out
 
 
-def x_macro(path):
-    """(id, text) of every X(symbol, "id", "text")."""
-    return re.findall(r'^\s*X\(\w+,\s*"([^"]+)",\s*"([^"]+)"\)', read(path), re.M)
+def x_macro(path, name):
+    """(id, text) of every X(symbol, "id", "text") of that macro."""
+    body = re.search(r"#define %s\(X\)((?:.*\\\n)*.*)" % name, read(path)).group(1)
+    return re.findall(r'^\s*X\(\w+,\s*"([^"]+)",\s*"([^"]+)"\)', body, re.M)
 
 
 def table(path, head, rows, update):
@@ -168,8 +169,9 @@ def main():
     if len(args) != 1:
         sys.exit(__doc__)
     build = os.path.abspath(args[0])
-    table("docs/verdicts.md", "| id | it says |", x_macro("artifacts/base/finding.h"), update)
-    table("docs/resolver.md", "| rule | what it says |", x_macro("plan/resolve.h"), update)
+    table("docs/verdicts.md", "| id | it says |", x_macro("artifacts/base/finding.h", "FINDINGS"), update)
+    table("docs/resolver.md", "| rule | what it says |", x_macro("plan/resolve.h", "RESOLVE_RULES"), update)
+    table("docs/resolver.md", "| rule of given | what it says |", x_macro("plan/resolve.h", "GIVEN_RULES"), update)
     rules("docs/resolver-calls.md", build, update)
     commands()
     paths = documents()
