@@ -286,6 +286,15 @@ rp_code lt_trace_read(rp_err *e, lt_trace *out, const char *file, const char *li
     return RP_OK;
 }
 
+const char *lt_trace_text(scratch *sc, const char *line)
+{
+    span level, function;
+    const char *body = head_end(line, &level, &function);
+    return body ? scratch_printf(sc, "[cublasLt][%.*s][%.*s]%.*s", (int)level.n, (const char *)level.p,
+                                 (int)function.n, (const char *)function.p, (int)strcspn(body, "\r\n"), body)
+                : NULL;
+}
+
 void lt_trace_promises(const char *line, uint64_t promise[LTM_COUNT])
 {
     for (int i = 0; i < LTM_COUNT; i++) {

@@ -33,6 +33,9 @@ lt_line_kind lt_line_kind_of(const char *line);
 /* A line of LT_LINE_CALL. RP_INVALID run.intercept with the column where it is truncated or has a key or
  * value that is not known. */
 RP_MUST rp_code lt_trace_read(rp_err *e, lt_trace *out, const char *file, const char *line);
+/* The line without time and process, and without its end: "[cublasLt][Trace][FUNCTION] KEY=VALUE …". Lent by
+ * sc, NULL when out of memory. */
+const char *lt_trace_text(scratch *sc, const char *line);
 /* The minimal alignments of a LT_LINE_PREFER line, 256 where it prints none. */
 void lt_trace_promises(const char *line, uint64_t promise[LTM_COUNT]);
 /* Of a LT_LINE_VERSION line, 0 where it prints none: 130100. */

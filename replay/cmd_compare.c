@@ -177,9 +177,9 @@ static int answer(scratch *sc, const side *a, const side *b, const section *s, s
     for (size_t i = 0; i < n; i++)
         equal &= !s[i].d;
     const manifest_omitted *o;
-    int code = !equal                                     ? EXIT_REJECTED
+    int code = !equal                                      ? EXIT_REJECTED
                : leaves_out(a, &o) + leaves_out(b, &o) > 0 ? EXIT_UNTRUSTED
-                                                          : EXIT_PASSED;
+                                                           : EXIT_PASSED;
     if (!json) {
         printf("A %s\nB %s\n\n", text_safe(sc, a->path), text_safe(sc, b->path));
         for (size_t i = 0; i < n; i++)

@@ -12,15 +12,16 @@ int import_lt_log(const char *log, const char *out, bool json);
 
 /* Why a plan cannot express the call; NULL when it can. */
 const char *import_call_obstacle(const lt_trace *t);
-/* Its sources into the folder `dir`, which is made. */
+/* Its sources into the folder `dir`, which is made; `text` is its line, number `line` of `log`. */
 RP_MUST rp_code import_call_write(rp_err *e, scratch *sc, const char *dir, const char *name, const char *log,
-                                  uint64_t line, const lt_trace *t);
+                                  uint64_t line, const char *text, const lt_trace *t);
 
 enum { IMPORT_CALLS_MAX = 65536, IMPORT_RANGES_MAX = 4 << 20 };
 
 /* Distinct calls, and the bytes that they name. */
 typedef struct {
     lt_trace first;
+    const char *text;                 /* its line, from the level on */
     uint64_t line, count, algorithms; /* algorithms: how often it was another than the first one's */
 } logged_call;
 

@@ -14,6 +14,7 @@ typedef struct {
     import_writer w;
     lt_call call;
     import_call meant, bound;
+    const char *text; /* the line */
     bool copies;
     uint64_t node, slab_bytes;
 } writer;
@@ -184,7 +185,7 @@ static rp_code put_calls(rp_err *e, writer *w)
 {
     jw *j = import_begin("replay-calls/0");
     jw_arr(j, "calls");
-    import_lt_record(j, &w->bound, w->node, true);
+    import_lt_record(j, &w->bound, w->node, NULL);
     jw_end(j);
     jw_end(j);
     return import_put(e, &w->w, "plan/resolved_calls.json", j);
@@ -342,7 +343,7 @@ static rp_code put_capture(rp_err *e, writer *w)
     ranges_json(j, w, false);
     jw_end(j);
     jw_arr(j, "calls");
-    import_lt_record(j, &w->bound, w->node, false);
+    import_lt_record(j, &w->bound, w->node, w->text);
     jw_end(j);
     jw_arr(j, "kernels");
     jw_obj(j, NULL);
@@ -359,9 +360,9 @@ static rp_code put_capture(rp_err *e, writer *w)
 }
 
 rp_code import_call_write(rp_err *e, scratch *sc, const char *dir, const char *name, const char *log,
-                          uint64_t line, const lt_trace *t)
+                          uint64_t line, const char *text, const lt_trace *t)
 {
-    writer w = {.w = {.sc = sc, .dir = dir, .name = name, .source = log, .t = t, .line = line}};
+    writer w = {.w = {.sc = sc, .dir = dir, .name = name, .source = log, .t = t, .line = line}, .text = text};
     const char *plan_dir = file_join(sc, dir, "plan"), *fixtures = file_join(sc, dir, "fixtures");
     if (!plan_dir || !fixtures)
         return err_nomem(e);

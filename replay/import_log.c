@@ -53,7 +53,7 @@ static bool bytes_of(const lt_trace *t, int which, uint64_t *bytes)
            ck_mul_u64(elements, dtype_bytes(t->q.mat[which].type), bytes);
 }
 
-static rp_code add_call(rp_err *e, importer *m, lt_trace *t)
+static rp_code add_call(rp_err *e, importer *m, lt_trace *t, const char *line)
 {
     step s = {.line = m->lines};
     uint64_t end;
@@ -74,6 +74,9 @@ static rp_code add_call(rp_err *e, importer *m, lt_trace *t)
     }
     if (log_call_of(e, &m->t, &s.call, t, m->lines))
         return e->code;
+    logged_call *c = &m->t.calls[s.call];
+    if (c->line == m->lines && !(c->text = lt_trace_text(m->sc, line)))
+        return err_nomem(e);
     if (fwrite(&s, sizeof s, 1, m->steps) != 1)
         return err_errno(e, "", "write a temporary file");
     m->calls++;
@@ -104,7 +107,7 @@ static rp_code one_line(rp_err *e, importer *m, const char *line)
         break;
     }
     if (!lt_trace_read(&why, &t, "", line))
-        return add_call(e, m, &t);
+        return add_call(e, m, &t, line);
     err_text(&why, text, sizeof text);
     cannot_read(m, text);
     return RP_OK;
@@ -249,7 +252,7 @@ static rp_code write_results(rp_err *e, importer *m, uint64_t *bundles)
             if (!dir)
                 err_nomem(e);
             else
-                *bundles += !import_call_write(e, m->sc, dir, folder, m->log, c->line, &c->first);
+                *bundles += !import_call_write(e, m->sc, dir, folder, m->log, c->line, c->text, &c->first);
         }
         call_json(j, m, c, folder, why);
     }

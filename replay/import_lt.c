@@ -143,9 +143,10 @@ void import_lt_output(jw *j, const import_call *c)
     jw_end(j);
 }
 
-void import_lt_record(jw *j, const import_call *c, uint64_t node, bool bound)
+void import_lt_record(jw *j, const import_call *c, uint64_t node, const char *trace)
 {
     const lt_call *k = c->call;
+    bool bound = !trace;
     jw_obj(j, NULL);
     jw_u64(j, "node", node);
     for (int i = LT_A; i <= LT_D; i++)
@@ -165,6 +166,8 @@ void import_lt_record(jw *j, const import_call *c, uint64_t node, bool bound)
         jw_u64(j, "beta", k->beta_one);
     }
     jw_u64(j, "workspace_bytes", k->workspace_bytes);
+    if (trace && *trace)
+        jw_str(j, "trace", trace);
     jw_end(j);
 }
 

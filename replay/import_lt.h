@@ -34,8 +34,9 @@ void import_lt_slot(jw *j, const char *key, const char *port, const import_call 
                     const char *tie);
 /* {value, buffer, layout}: D as the reference computes it, its major extent first. */
 void import_lt_output(jw *j, const import_call *c);
-/* An element of "calls", as plan/resolved_calls.json has it, or without buffers as a capture does. */
-void import_lt_record(jw *j, const import_call *c, uint64_t node, bool bound);
+/* An element of "calls", as plan/resolved_calls.json has it; or with `trace`, the line that logged it or "",
+ * as a capture has it, without buffers. */
+void import_lt_record(jw *j, const import_call *c, uint64_t node, const char *trace);
 /* {name, dtype, shape}, and with `values` a generator of small integers whose sums stay exact. */
 void import_lt_tensor(jw *j, const import_call *c, int which, bool values);
 /* The reference's nodes, named after the result; the last is `result`. */

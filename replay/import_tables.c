@@ -43,7 +43,10 @@ static uint64_t range_hash(const log_range *r)
 static bool same_call(const lt_trace *a, const lt_trace *b)
 {
     return lt_query_same(&a->q, &b->q) && a->q.beta == b->q.beta && a->out_of_place == b->out_of_place &&
-           a->q.c_null == b->q.c_null && !strcmp(a->function, b->function);
+           a->q.c_null == b->q.c_null && a->scaled[0] == b->scaled[0] && a->scaled[1] == b->scaled[1] &&
+           a->other_scales == b->other_scales &&
+           (a->pointer[LTM_A] == a->pointer[LTM_B]) == (b->pointer[LTM_A] == b->pointer[LTM_B]) &&
+           !strcmp(a->function, b->function);
 }
 
 /* A table twice as large, filled again. */

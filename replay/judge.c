@@ -334,6 +334,10 @@ static rp_code check_intercepted(rp_err *e, judge *g)
                      "expected the log of result.json, found another");
     if (intercept_check(e, &g->r->fs, &n, g->l->b->calls, g->l->b->n_calls, text, shown(g, "library.log")))
         return e->code;
+    if (algorithms_compare(e, &g->j->algorithms, g->r->sc, g->l->b->calls, g->l->b->n_calls, text,
+                           g->l->b->capture))
+        return e->code;
+    g->j->n_algorithms = g->l->b->n_calls;
     g->j->not_observed = n.not_observed;
     report_end(g->r,
                "resolved = the library's own Trace log: %llu calls, %llu printed fields; not observed: %s",

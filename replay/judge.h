@@ -9,6 +9,7 @@
 
 #include "gpu/result.h"
 #include "replay/lower.h"
+#include "verify/algorithms.h"
 #include "verify/numeric.h"
 #include "verify/report.h"
 
@@ -49,6 +50,8 @@ typedef struct {
     const result *first;       /* of the first phase with a result: device, libraries, graph */
     const result *timeline;
     const char *not_observed; /* by the library's log */
+    algorithm_choice *algorithms;
+    uint64_t n_algorithms;
 } judgement;
 
 RP_MUST rp_code judgement_new(rp_err *e, judgement **out, scratch *sc, const lowering *l);

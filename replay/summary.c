@@ -52,6 +52,23 @@ static void print_fixtures(FILE *f, scratch *sc, const judgement *j, const lower
     text_table_print(t, f, "");
 }
 
+/* What the library chose for each call, and which fields were others when it was captured. */
+static void print_algorithms(FILE *f, scratch *sc, const judgement *j)
+{
+    text_table *t = text_table_new(sc, "rll");
+    HEAD(t, "node", "algorithm chosen", "captured");
+    for (uint64_t i = 0; i < j->n_algorithms; i++) {
+        const algorithm_choice *a = &j->algorithms[i];
+        text_cell(t, "%llu", (unsigned long long)a->node);
+        text_cell(t, "%s", text_safe(sc, a->chosen));
+        text_cell(t, "%s",
+                  !*a->captured ? "not recorded"
+                  : *a->changed ? text_safe(sc, a->changed)
+                                : "the same");
+    }
+    text_table_print(t, f, "");
+}
+
 /* Median duration of graph node i over the recorded launches, in nanoseconds. */
 static uint64_t node_median_ns(scratch *sc, const result *res, uint64_t i)
 {
@@ -138,6 +155,10 @@ void summary_print(FILE *f, scratch *sc, const run_record *rec, const judgement 
         print_fixtures(f, sc, j, l);
         fputc('\n', f);
     }
+    if (j->n_algorithms) {
+        print_algorithms(f, sc, j);
+        fputc('\n', f);
+    }
     if (has_timeline(j)) {
         print_kernels(f, sc, j);
         fputc('\n', f);
@@ -210,6 +231,17 @@ void summary_json(jw *w, scratch *sc, const run_record *rec, const judgement *j,
         jw_u64(w, "ulp_at_worst", v->max_ulp);
         jw_u64(w, "differing", v->differing);
         jw_bool(w, "passed", v->passed);
+        jw_end(w);
+    }
+    jw_end(w);
+    jw_arr(w, "algorithms");
+    for (uint64_t i = 0; i < j->n_algorithms; i++) {
+        const algorithm_choice *a = &j->algorithms[i];
+        jw_obj(w, NULL);
+        jw_u64(w, "node", a->node);
+        jw_str(w, "chosen", a->chosen);
+        jw_str(w, "captured", *a->captured ? a->captured : NULL);
+        jw_str(w, "changed", a->changed);
         jw_end(w);
     }
     jw_end(w);

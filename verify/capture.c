@@ -50,10 +50,13 @@ static rp_code read_calls(rp_err *e, capture *c, scratch *sc, js_node *root)
     js_node *a;
     if (list(e, &a, &c->calls, &c->n_calls, sc, root, "calls", sizeof *c->calls))
         return e->code;
-    for (uint64_t i = 0; i < c->n_calls; i++)
-        if (js_u64(e, &c->calls[i].node, js_at(a, i), "node") ||
-            lt_call_read(e, &c->calls[i].call, js_at(a, i)))
+    for (uint64_t i = 0; i < c->n_calls; i++) {
+        js_node *o = js_at(a, i);
+        c->calls[i].trace = "";
+        if (js_u64(e, &c->calls[i].node, o, "node") || lt_call_read(e, &c->calls[i].call, o) ||
+            (js_find(o, "trace") && js_str(e, &c->calls[i].trace, o, "trace")))
             return e->code;
+    }
     return RP_OK;
 }
 

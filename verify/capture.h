@@ -19,6 +19,7 @@ typedef struct {
 typedef struct {
     uint64_t node;
     lt_call call;
+    const char *trace; /* the library's own line, "" where it was not recorded */
 } capture_call;
 
 typedef struct {

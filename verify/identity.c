@@ -49,8 +49,8 @@ static void check_digests(report *r, const bundle *b)
     }
     for (uint64_t i = 0; i < b->capture->n_files; i++)
         if (manifest_find_omitted(m, b->capture->files[i].path))
-            compared += omitted_digest(r, manifest_find_omitted(m, b->capture->files[i].path),
-                                       &b->capture->files[i]);
+            compared +=
+                omitted_digest(r, manifest_find_omitted(m, b->capture->files[i].path), &b->capture->files[i]);
         else if (!manifest_find(m, b->capture->files[i].path))
             findings_add(&r->fs, FIND_IDENTITY_COVERAGE, "capture.json", b->capture->files[i].path, NULL,
                          NULL, "expected %s, which was captured, in the bundle", b->capture->files[i].path);

@@ -81,8 +81,7 @@ static void check_records(report *r, const bundle *b)
     }
     for (size_t i = 0; i < b->man->n_files; i++)
         if (b->man->files[i].role == ROLE_SOURCE && records_read(b) &&
-            !bundle_kernel_of(b, b->man->files[i].path) &&
-            !bundle_kernel_omitted(b, b->man->files[i].path))
+            !bundle_kernel_of(b, b->man->files[i].path) && !bundle_kernel_omitted(b, b->man->files[i].path))
             findings_add(&r->fs, FIND_KERNEL_SOURCE, b->man->files[i].path, NULL, NULL, NULL,
                          "expected a record of how it was compiled, found none");
     if (ended_by_omission(r, b, "the bytes"))

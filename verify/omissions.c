@@ -7,8 +7,8 @@ static bool kernel_refers(const bundle *b, const char *path)
     for (uint64_t i = 0; b->plan && i < b->plan->n_nodes; i++) {
         const plan_node *n = &b->plan->nodes[i];
         size_t stem = n->op == NODE_KERNEL && strlen(n->source) > 3 ? strlen(n->source) - 3 : 0;
-        if (stem && (!strcmp(path, n->source) || (!strncmp(path, n->source, stem) && path[stem] == '.' &&
-                                                  !strchr(path + stem + 1, '.'))))
+        if (stem && (!strcmp(path, n->source) ||
+                     (!strncmp(path, n->source, stem) && path[stem] == '.' && !strchr(path + stem + 1, '.'))))
             return true;
     }
     for (uint64_t i = 0; i < b->n_kernels; i++) {

@@ -30,7 +30,8 @@ void verify_arena(rp_err *e, report *r, bundle *b)
         return;
     report_begin(r, "arena.rebuilt", true);
     if (!b->plan || !b->requests || !b->recorded_arena) {
-        bundle_unanswered(r, b, (const char *const[]){arena_path, NULL}, "plan.json or arena.json could not be read");
+        bundle_unanswered(r, b, (const char *const[]){arena_path, NULL},
+                          "plan.json or arena.json could not be read");
         return;
     }
     if (arena_bind(e, &r->fs, b->recorded_arena, b->requests, arena_path))
@@ -134,7 +135,8 @@ void verify_contract(rp_err *e, report *r, const bundle *b)
         return;
     report_begin(r, "contract", true);
     if (!b->contract || !b->reference) {
-        bundle_unanswered(r, b, (const char *const[]){contract_path, "reference.json", NULL}, "contract.json or reference.json could not be read");
+        bundle_unanswered(r, b, (const char *const[]){contract_path, "reference.json", NULL},
+                          "contract.json or reference.json could not be read");
         return;
     }
     const contract *c = b->contract;

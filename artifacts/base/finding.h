@@ -34,7 +34,8 @@
     X(MANIFEST_ORDER, "manifest.order", "paths are not sorted")                                              \
     X(MANIFEST_DUPLICATE, "manifest.duplicate", "a path is listed twice")                                    \
     X(MANIFEST_LIMIT, "manifest.limit", "more or larger than the limits allow")                              \
-    X(MANIFEST_OMITTED, "manifest.omitted", "an omission that nothing refers to, or of what a bundle is about") \
+    X(MANIFEST_OMITTED, "manifest.omitted",                                                                  \
+      "an omission that nothing refers to, or of what a bundle is about")                                    \
     X(FILE_DIGEST, "file.digest", "a file's bytes are not those of its digest")                              \
     X(FILE_SIZE, "file.size", "a file is not as long as listed")                                             \
     X(FILE_MISSING, "file.missing", "a listed file is absent")                                               \

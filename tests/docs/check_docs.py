@@ -38,7 +38,7 @@ def documents():
 def x_macro(path, name):
     """(id, text) of every X(symbol, "id", "text") of that macro."""
     body = re.search(r"#define %s\(X\)((?:.*\\\n)*.*)" % name, read(path)).group(1)
-    return re.findall(r'^\s*X\(\w+,\s*"([^"]+)",\s*"([^"]+)"\)', body, re.M)
+    return re.findall(r'^\s*X\(\w+,\s*"([^"]+)",[\s\\]*"([^"]+)"\)', body, re.M)
 
 
 def table(path, head, rows, update):

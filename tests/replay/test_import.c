@@ -164,8 +164,8 @@ Test(import, bundle_verifies, .init = cr_redirect_stdout)
     cr_expect_eq(t.q.k, 24);
     cr_expect_str_eq(t.elided, "alpha, order, batch, trans_b");
     cr_expect_null(import_call_obstacle(&t));
-    cr_assert_eq(import_call_write(&e, sc, file_join(sc, dir, "s"), "call-000", "x.log", 1, &t), RP_OK, "%s",
-                 e.msg);
+    cr_assert_eq(import_call_write(&e, sc, file_join(sc, dir, "s"), "call-000", "x.log", 1, line, &t), RP_OK,
+                 "%s", e.msg);
     char *sources = file_join(sc, dir, "s"), *packed = file_join(sc, dir, "b.tar.zst"), dash_o[] = "-o",
          name[] = "x";
     char *pack[] = {name, sources, dash_o, packed, NULL}, *verify[] = {name, packed, NULL};

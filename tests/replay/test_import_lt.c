@@ -137,8 +137,9 @@ static void through(scratch *sc, const logged *l, const lt_trace *t, const char 
                                         "resolve b.tar.zst --cpu-only >log 2>&1",
                                         "run b.tar.zst --phases 1 --device emu --out e >log 2>&1"};
     rp_err e = {0};
-    cr_assert_eq(import_call_write(&e, sc, file_join(sc, dir, "s"), "call-000", "x.log", 1, t), RP_OK,
-                 "%s: %s", l->name, e.msg);
+    cr_assert_eq(import_call_write(&e, sc, file_join(sc, dir, "s"), "call-000", "x.log", 1,
+                                   lt_trace_text(sc, line_of(sc, l)), t),
+                 RP_OK, "%s: %s", l->name, e.msg);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         int code = replay(sc, dir, steps[i]);
         span log = t_slurp(sc, file_join(sc, dir, "log"));
