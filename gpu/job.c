@@ -1,6 +1,7 @@
 #include "gpu/job.h"
 #include "artifacts/base/ck.h"
 #include "artifacts/base/json.h"
+#include "artifacts/base/lt_json.h"
 #include <stdlib.h>
 
 const char *const job_phase_names[] = {"validate", "timing", "timeline", "instructions", NULL};
@@ -30,6 +31,9 @@ static void write_i64s(jw *j, const char *key, const int64_t *v, uint64_t n)
     jw_end(j);
 }
 
+/* What a plain product does not have is left out, as in lt_json.h; the order of the members is older. A job
+ * is lowered again from its bundle and compared byte for byte with the one that was run: a call that could be
+ * said before batches, scales and other types came must read as it did. */
 static void write_matrix(jw *j, const char *key, const lt_matrix *m)
 {
     jw_obj(j, key);
@@ -38,6 +42,12 @@ static void write_matrix(jw *j, const char *key, const lt_matrix *m)
     jw_u64(j, "rows", m->rows);
     jw_u64(j, "cols", m->cols);
     jw_u64(j, "ld", m->ld);
+    if (m->batch) {
+        jw_u64(j, "batch", m->batch);
+        jw_u64(j, "stride", m->stride);
+    }
+    if (m->scaled)
+        jw_bool(j, "scaled", true);
     jw_end(j);
 }
 
@@ -53,7 +63,12 @@ static void write_call(jw *j, const lt_call *c)
     write_matrix(j, "d", &c->d);
     jw_bool(j, "trans_a", c->trans_a);
     jw_bool(j, "trans_b", c->trans_b);
+    if (c->compute != LTC_32F || c->scale != DT_F32) {
+        jw_str(j, "compute", lt_compute_names[c->compute]);
+        jw_str(j, "scale", dtype_names[c->scale]);
+    }
     jw_str(j, "epilogue", lt_epilogue_names[c->epilogue]);
+    lt_bias_type_write(j, c);
     jw_bool(j, "beta_one", c->beta_one);
     jw_u64(j, "workspace_bytes", c->workspace_bytes);
     jw_end(j);
@@ -88,6 +103,10 @@ static void write_step(jw *j, const job_step *s)
         jw_i64(j, "c", s->c);
         jw_i64(j, "d", s->d);
         jw_i64(j, "bias", s->bias);
+        if (s->scale_a >= 0)
+            jw_i64(j, "scale_a", s->scale_a);
+        if (s->scale_b >= 0)
+            jw_i64(j, "scale_b", s->scale_b);
         jw_i64(j, "workspace", s->workspace);
         break;
     case JOB_KERNEL:
@@ -345,20 +364,87 @@ static rp_code read_modules(reader *r, js_node *root)
     return RP_OK;
 }
 
+static rp_code in_range(reader *r, js_node *o, const char *key, uint64_t v, uint64_t least, uint64_t most)
+{
+    if (v >= least && v <= most)
+        return RP_OK;
+    return js_fail(r->e, js_find(o, key), FIND_JSON_VALUE, "expected %llu to %llu, found %llu",
+                   (unsigned long long)least, (unsigned long long)most, (unsigned long long)v);
+}
+
+static bool is_fp8(dtype t)
+{
+    return t == DT_F8_E4M3 || t == DT_F8_E5M2;
+}
+
+static bool is_small_float(dtype t)
+{
+    return t == DT_F16 || t == DT_BF16 || t == DT_F32 || is_fp8(t);
+}
+
 static rp_code read_matrix(reader *r, lt_matrix *m, js_node *call, const char *key)
 {
     js_node *o;
-    int type, order;
-    if (js_obj(r->e, &o, call, key) || js_enum(r->e, &type, o, "type", dtype_names) ||
-        js_enum(r->e, &order, o, "order", lt_order_names) || ranged(r, &m->rows, o, "rows", 1, MAX_BYTES) ||
-        ranged(r, &m->cols, o, "cols", 1, MAX_BYTES) || ranged(r, &m->ld, o, "ld", 1, MAX_BYTES) ||
-        js_done(r->e, o))
+    if (js_obj(r->e, &o, call, key) || lt_matrix_read(r->e, m, o) || js_done(r->e, o))
         return r->e->code;
-    m->type = (dtype)type;
-    m->order = (lt_order)order;
-    if (m->type != DT_F16 && m->type != DT_BF16 && m->type != DT_F32)
-        return js_fail(r->e, o, FIND_JSON_VALUE, "expected a matrix of f16, bf16 or f32, found %s",
-                       dtype_names[type]);
+    if (in_range(r, o, "rows", m->rows, 1, MAX_BYTES) || in_range(r, o, "cols", m->cols, 1, MAX_BYTES) ||
+        in_range(r, o, "ld", m->ld, 1, MAX_BYTES))
+        return r->e->code;
+    if (!is_small_float(m->type) && m->type != DT_F64 && m->type != DT_I8 && m->type != DT_I32)
+        return js_fail(r->e, o, FIND_JSON_VALUE,
+                       "expected a matrix of f16, bf16, f32, f64, f8_e4m3, f8_e5m2, i8 or i32, found %s",
+                       dtype_names[m->type]);
+    if (m->batch && (in_range(r, o, "batch", m->batch, 2, INT32_MAX) ||
+                     in_range(r, o, "stride", m->stride, 0, MAX_BYTES)))
+        return r->e->code;
+    return RP_OK;
+}
+
+/* The families of element types that a worker's own tables have; which of them go together on a device is
+ * the library's to say. */
+static bool types_fit(const lt_call *c)
+{
+    switch (c->compute) {
+    case LTC_64F:
+    case LTC_64F_PEDANTIC:
+        return c->a.type == DT_F64 && c->b.type == DT_F64 && c->c.type == DT_F64 && c->d.type == DT_F64 &&
+               c->scale == DT_F64;
+    case LTC_32I:
+    case LTC_32I_PEDANTIC:
+        return c->a.type == DT_I8 && c->b.type == DT_I8 && c->c.type == c->d.type &&
+               ((c->d.type == DT_I32 && c->scale == DT_I32) || (c->d.type == DT_I8 && c->scale == DT_F32));
+    case LTC_16F:
+    case LTC_16F_PEDANTIC:
+        return c->a.type == DT_F16 && c->b.type == DT_F16 && c->c.type == DT_F16 && c->d.type == DT_F16 &&
+               c->scale == DT_F16;
+    default:
+        return is_small_float(c->a.type) && is_small_float(c->b.type) && is_small_float(c->c.type) &&
+               is_small_float(c->d.type) && c->scale == DT_F32;
+    }
+}
+
+static rp_code check_types(reader *r, const js_node *v, const job_step *s)
+{
+    const lt_call *c = &s->call;
+    if (!types_fit(c))
+        return js_fail(r->e, v, FIND_JSON_VALUE,
+                       "expected types of one family, found a %s, b %s, c %s, d %s, compute %s, scale %s",
+                       dtype_names[c->a.type], dtype_names[c->b.type], dtype_names[c->c.type],
+                       dtype_names[c->d.type], lt_compute_names[c->compute], dtype_names[c->scale]);
+    if (!is_small_float(c->bias_type) && c->bias_type != DT_F64 && lt_epilogue_has_bias(c->epilogue))
+        return js_fail(r->e, v, FIND_JSON_VALUE, "expected a bias of a floating type, found %s",
+                       dtype_names[c->bias_type]);
+    if ((c->a.scaled && !is_fp8(c->a.type)) || (c->b.scaled && !is_fp8(c->b.type)) || c->c.scaled ||
+        c->d.scaled)
+        return js_fail(r->e, v, FIND_JSON_VALUE, "expected a scale for a and b of FP8 alone");
+    if (c->a.scaled != (s->scale_a >= 0) || c->b.scaled != (s->scale_b >= 0))
+        return js_fail(r->e, v, FIND_JSON_VALUE,
+                       "expected a scale's buffer exactly where a matrix is scaled");
+    if (c->a.batch != c->d.batch || c->b.batch != c->d.batch || c->c.batch != c->d.batch)
+        return js_fail(r->e, v, FIND_JSON_VALUE, "expected equal batches of a, b, c and d");
+    if (c->d.batch && !c->d.stride)
+        return js_fail(r->e, v, FIND_JSON_VALUE,
+                       "expected a stride of d, found that its batch is one matrix");
     return RP_OK;
 }
 
@@ -384,34 +470,61 @@ static rp_code check_matrix(reader *r, const js_node *v, const char *what, const
     return RP_OK;
 }
 
-static rp_code read_matmul(reader *r, job_step *s, js_node *o)
+static rp_code read_call(reader *r, lt_call *c, js_node *v)
 {
-    lt_call *c = &s->call;
-    js_node *v;
-    int epilogue;
-    if (js_obj(r->e, &v, o, "call") || ranged(r, &c->m, v, "m", 1, MAX_BYTES) ||
-        ranged(r, &c->n, v, "n", 1, MAX_BYTES) || ranged(r, &c->k, v, "k", 1, MAX_BYTES) ||
-        read_matrix(r, &c->a, v, "a") || read_matrix(r, &c->b, v, "b") || read_matrix(r, &c->c, v, "c") ||
-        read_matrix(r, &c->d, v, "d") || js_bool(r->e, &c->trans_a, v, "trans_a") ||
-        js_bool(r->e, &c->trans_b, v, "trans_b") ||
+    int compute = LTC_32F, scale = DT_F32, epilogue, bias_type;
+    if (ranged(r, &c->m, v, "m", 1, MAX_BYTES) || ranged(r, &c->n, v, "n", 1, MAX_BYTES) ||
+        ranged(r, &c->k, v, "k", 1, MAX_BYTES) || read_matrix(r, &c->a, v, "a") ||
+        read_matrix(r, &c->b, v, "b") || read_matrix(r, &c->c, v, "c") || read_matrix(r, &c->d, v, "d") ||
+        js_bool(r->e, &c->trans_a, v, "trans_a") || js_bool(r->e, &c->trans_b, v, "trans_b") ||
+        (js_find(v, "compute") && js_enum(r->e, &compute, v, "compute", lt_compute_names)) ||
+        (js_find(v, "scale") && js_enum(r->e, &scale, v, "scale", dtype_names)) ||
         js_enum(r->e, &epilogue, v, "epilogue", lt_epilogue_names) ||
         js_bool(r->e, &c->beta_one, v, "beta_one") ||
-        ranged(r, &c->workspace_bytes, v, "workspace_bytes", 0, MAX_BYTES) || js_done(r->e, v))
+        ranged(r, &c->workspace_bytes, v, "workspace_bytes", 0, MAX_BYTES))
         return r->e->code;
+    bias_type = c->d.type;
+    if ((js_find(v, "bias_type") && js_enum(r->e, &bias_type, v, "bias_type", dtype_names)) ||
+        js_done(r->e, v))
+        return r->e->code;
+    c->compute = (lt_compute)compute;
+    c->scale = (dtype)scale;
     c->epilogue = (lt_epilogue)epilogue;
-    if (read_buffer_index(r, &s->a, o, "a", false) || read_buffer_index(r, &s->b, o, "b", false) ||
-        read_buffer_index(r, &s->c, o, "c", false) || read_buffer_index(r, &s->d, o, "d", false) ||
-        read_buffer_index(r, &s->bias, o, "bias", true) ||
-        read_buffer_index(r, &s->workspace, o, "workspace", true))
+    c->bias_type = (dtype)bias_type;
+    if (lt_epilogue_has_aux(c->epilogue))
+        return js_fail(r->e, js_find(v, "epilogue"), FIND_JSON_VALUE,
+                       "expected an epilogue without an auxiliary matrix or a gradient, found \"%s\"",
+                       lt_epilogue_names[epilogue]);
+    return RP_OK;
+}
+
+static rp_code read_scale(reader *r, int64_t *out, js_node *o, const char *key)
+{
+    return js_find(o, key) ? read_buffer_index(r, out, o, key, false) : RP_OK;
+}
+
+static rp_code read_matmul(reader *r, job_step *s, js_node *o)
+{
+    static const lt_matrix one = {.type = DT_F32, .order = LTO_COL, .rows = 1, .cols = 1, .ld = 1};
+    lt_call *c = &s->call;
+    js_node *v;
+    if (js_obj(r->e, &v, o, "call") || read_call(r, c, v) || read_buffer_index(r, &s->a, o, "a", false) ||
+        read_buffer_index(r, &s->b, o, "b", false) || read_buffer_index(r, &s->c, o, "c", false) ||
+        read_buffer_index(r, &s->d, o, "d", false) || read_buffer_index(r, &s->bias, o, "bias", true) ||
+        read_scale(r, &s->scale_a, o, "scale_a") || read_scale(r, &s->scale_b, o, "scale_b") ||
+        read_buffer_index(r, &s->workspace, o, "workspace", true) || check_types(r, v, s))
         return r->e->code;
     if (check_matrix(r, v, "a", &c->a, c->trans_a ? c->k : c->m, c->trans_a ? c->m : c->k, s->a) ||
         check_matrix(r, v, "b", &c->b, c->trans_b ? c->n : c->k, c->trans_b ? c->k : c->n, s->b) ||
-        check_matrix(r, v, "c", &c->c, c->m, c->n, s->c) || check_matrix(r, v, "d", &c->d, c->m, c->n, s->d))
+        check_matrix(r, v, "c", &c->c, c->m, c->n, s->c) ||
+        check_matrix(r, v, "d", &c->d, c->m, c->n, s->d) ||
+        (s->scale_a >= 0 && check_matrix(r, v, "the scale of a", &one, 1, 1, s->scale_a)) ||
+        (s->scale_b >= 0 && check_matrix(r, v, "the scale of b", &one, 1, 1, s->scale_b)))
         return r->e->code;
     if (lt_epilogue_has_bias(c->epilogue) != (s->bias >= 0))
         return js_fail(r->e, o, FIND_JSON_VALUE, "expected a bias buffer exactly where the epilogue has one");
     if (s->bias >= 0) {
-        lt_matrix column = {.type = c->d.type, .order = LTO_COL, .rows = c->m, .cols = 1, .ld = c->m};
+        lt_matrix column = {.type = c->bias_type, .order = LTO_COL, .rows = c->m, .cols = 1, .ld = c->m};
         if (check_matrix(r, v, "the bias", &column, c->m, 1, s->bias))
             return r->e->code;
     }
@@ -547,7 +660,7 @@ static rp_code read_steps(reader *r, js_node *root)
             js_u64(r->e, &s->node, o, "node"))
             return r->e->code;
         s->kind = (job_step_kind)kind;
-        s->bias = s->workspace = -1;
+        s->bias = s->scale_a = s->scale_b = s->workspace = -1;
         rp_code rc = s->kind == JOB_MATMUL   ? read_matmul(r, s, o)
                      : s->kind == JOB_KERNEL ? read_kernel(r, s, o)
                                              : read_copy(r, s, o);

@@ -58,9 +58,10 @@ extern const char *const job_step_names[]; /* "matmul", "kernel", "copy" */
 typedef struct {
     job_step_kind kind;
     uint64_t node; /* index in the plan */
-    /* matmul: buffers by index; c is d's where the call says so; bias and workspace -1 when there is none */
+    /* matmul: buffers by index; c is d's where the call says so; bias, scales (one F32 value each) and
+     * workspace -1 when there is none */
     lt_call call;
-    int64_t a, b, c, d, bias, workspace;
+    int64_t a, b, c, d, bias, scale_a, scale_b, workspace;
     /* kernel */
     uint64_t module; /* index into modules */
     const char *entry;

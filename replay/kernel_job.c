@@ -190,6 +190,8 @@ static rp_code read_step(reader *r)
                     .c = -1,
                     .d = -1,
                     .bias = -1,
+                    .scale_a = -1,
+                    .scale_b = -1,
                     .workspace = -1,
                     .src = -1,
                     .dst = -1};

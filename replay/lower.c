@@ -99,6 +99,8 @@ static void lower_matmul(lowering *l, job_step *s, uint64_t node)
     s->c = (int64_t)c->buffer[LT_C];
     s->d = (int64_t)c->buffer[LT_D];
     s->bias = c->has[LT_BIAS] ? (int64_t)c->buffer[LT_BIAS] : -1;
+    s->scale_a = c->has[LT_SCALE_A] ? (int64_t)c->buffer[LT_SCALE_A] : -1;
+    s->scale_b = c->has[LT_SCALE_B] ? (int64_t)c->buffer[LT_SCALE_B] : -1;
     s->workspace = w ? job_buffer_named(&l->base, w->name) : -1;
     s->writes[s->n_writes++] = s->d;
     if (s->workspace >= 0)
@@ -133,8 +135,17 @@ static rp_code lower_steps(rp_err *e, lowering *l)
         if (!node_launches(n))
             continue;
         job_step *s = &j->steps[j->n_steps++];
-        *s = (job_step){
-            .node = i, .a = -1, .b = -1, .c = -1, .d = -1, .bias = -1, .workspace = -1, .src = -1, .dst = -1};
+        *s = (job_step){.node = i,
+                        .a = -1,
+                        .b = -1,
+                        .c = -1,
+                        .d = -1,
+                        .bias = -1,
+                        .scale_a = -1,
+                        .scale_b = -1,
+                        .workspace = -1,
+                        .src = -1,
+                        .dst = -1};
         if (n->op == NODE_MATMUL) {
             lower_matmul(l, s, i);
         } else if (n->op == NODE_KERNEL) {

@@ -5,6 +5,10 @@
 #include <string.h>
 
 enum { DATA_BYTES = 256 };
+#define MATRIX(t, o, r, c, l)                                                                                \
+    {                                                                                                        \
+        .type = t, .order = o, .rows = r, .cols = c, .ld = l                                                 \
+    }
 
 /* A plan of all three kinds of steps on tiny matrices: d[4,4] = wt[4,8] x[4,8]^T, a kernel, a copy. */
 typedef struct {
@@ -46,17 +50,22 @@ static void rig_init(rig *r)
         .call = {.m = 4,
                  .n = 4,
                  .k = 8,
-                 .a = {DT_F16, LTO_ROW, 4, 8, 8},
-                 .b = {DT_F16, LTO_ROW, 4, 8, 8},
-                 .c = {DT_F32, LTO_COL, 4, 4, 4},
-                 .d = {DT_F32, LTO_COL, 4, 4, 4},
+                 .a = MATRIX(DT_F16, LTO_ROW, 4, 8, 8),
+                 .b = MATRIX(DT_F16, LTO_ROW, 4, 8, 8),
+                 .c = MATRIX(DT_F32, LTO_COL, 4, 4, 4),
+                 .d = MATRIX(DT_F32, LTO_COL, 4, 4, 4),
                  .trans_b = true,
+                 .compute = LTC_32F,
+                 .scale = DT_F32,
+                 .bias_type = DT_F32,
                  .workspace_bytes = 1024},
         .a = 1,
         .b = 0,
         .c = 4,
         .d = 4,
         .bias = -1,
+        .scale_a = -1,
+        .scale_b = -1,
         .workspace = 5,
         .n_writes = 2,
         .writes = {4, 5},
@@ -64,6 +73,8 @@ static void rig_init(rig *r)
     r->steps[1] = (job_step){.kind = JOB_KERNEL,
                              .node = 4,
                              .bias = -1,
+                             .scale_a = -1,
+                             .scale_b = -1,
                              .workspace = -1,
                              .module = 0,
                              .entry = "k",
@@ -76,6 +87,8 @@ static void rig_init(rig *r)
     r->steps[2] = (job_step){.kind = JOB_COPY,
                              .node = 6,
                              .bias = -1,
+                             .scale_a = -1,
+                             .scale_b = -1,
                              .workspace = -1,
                              .src = 7,
                              .dst = 8,
@@ -226,6 +239,151 @@ Test(job, without_parameters_or_workspace)
     scratch_free(r.sc);
 }
 
+/* As it was before batches, scales and other types: kept evidence compares the bytes. */
+Test(job, a_plain_call_is_written_as_before)
+{
+    rig r;
+    rig_init(&r);
+    span s = render(&r, &r.jb);
+    cr_assert(strstr((const char *)s.p,
+                     "\"trans_b\": true,\n        \"epilogue\": \"default\",\n        \"beta_one\""),
+              "%s", (const char *)s.p);
+    static const char *const absent[] = {"batch", "stride", "scaled", "compute", "scale", "bias_type"};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        cr_expect(!strstr((const char *)s.p, scratch_printf(r.sc, "\"%s", absent[i])), "%s", absent[i]);
+    scratch_free(r.sc);
+}
+
+/* Two products of FP8, d[2,2] each, from scaled operands with a bias of BF16. */
+static void widen(rig *r)
+{
+    lt_call *c = &r->steps[0].call;
+    const lt_matrix a = MATRIX(DT_F8_E4M3, LTO_COL, 8, 2, 8), d = MATRIX(DT_F32, LTO_COL, 2, 2, 3);
+    rig_init(r);
+    *c = (lt_call){.m = 2,
+                   .n = 2,
+                   .k = 8,
+                   .a = a,
+                   .b = a,
+                   .c = d,
+                   .d = d,
+                   .trans_a = true,
+                   .compute = LTC_32F_FAST_TF32,
+                   .scale = DT_F32,
+                   .epilogue = LTE_GELU_BIAS,
+                   .bias_type = DT_BF16,
+                   .workspace_bytes = 1024};
+    c->b.type = DT_F8_E5M2;
+    c->a.batch = c->b.batch = c->c.batch = c->d.batch = 2;
+    c->a.stride = 16;
+    c->c.stride = c->d.stride = 6;
+    c->a.scaled = c->b.scaled = true;
+    r->steps[0].bias = 2;
+    r->steps[0].scale_a = 2;
+    r->steps[0].scale_b = 6;
+}
+
+#define REFUSED_WIDE(where, ...)                                                                             \
+    do {                                                                                                     \
+        rig r;                                                                                               \
+        lt_call *c = &r.steps[0].call;                                                                       \
+        (void)c;                                                                                             \
+        widen(&r);                                                                                           \
+        __VA_ARGS__;                                                                                         \
+        refused(&r, where);                                                                                  \
+    } while (0)
+
+Test(job, wide_round_trip)
+{
+    rig r;
+    rp_err e = {0};
+    job *jb;
+    widen(&r);
+    span first = render(&r, &r.jb);
+    cr_assert_eq(job_read(&e, &jb, r.sc, "job.json", first, DATA_BYTES), RP_OK, "%s: %s", e.where, e.msg);
+    const job_step *s = &jb->steps[0];
+    cr_assert(s->call.a.batch == 2 && s->call.a.stride == 16 && s->call.b.batch == 2 &&
+              s->call.b.stride == 0);
+    cr_assert(s->call.a.scaled && s->call.b.scaled && s->scale_a == 2 && s->scale_b == 6);
+    cr_assert(s->call.compute == LTC_32F_FAST_TF32 && s->call.scale == DT_F32 &&
+              s->call.bias_type == DT_BF16 && s->call.epilogue == LTE_GELU_BIAS);
+    cr_assert(jb->steps[1].scale_a == -1 && jb->steps[2].scale_b == -1);
+    span second = render(&r, jb);
+    cr_assert_eq(first.n, second.n);
+    cr_assert_arr_eq(first.p, second.p, first.n);
+    scratch_free(r.sc);
+}
+
+Test(job, refuses_wide_matmuls)
+{
+    REFUSED_WIDE("/steps/0/call", c->a.batch = 3);
+    REFUSED_WIDE("/steps/0/call", c->d.batch = 0);
+    REFUSED_WIDE("/steps/0/call/a/batch", c->a.batch = 1);
+    REFUSED_WIDE("/steps/0/call/a/batch", c->a.batch = UINT64_C(1) << 31);
+    REFUSED_WIDE("/steps/0/call/a/stride", c->a.stride = UINT64_C(1) << 51);
+    REFUSED_WIDE("/steps/0/call", c->a.stride = 49); /* 49 + 16 bytes of 64 */
+    REFUSED_WIDE("/steps/0/call", c->d.stride = 12); /* 12 + 5 values of 16 */
+    REFUSED_WIDE("/steps/0/call", c->c.stride = 12);
+    REFUSED_WIDE("/steps/0/call", c->d.stride = 0);
+    REFUSED_WIDE("/steps/0/call", c->a.scaled = false);
+    REFUSED_WIDE("/steps/0/call", c->d.scaled = true);
+    REFUSED_WIDE("/steps/0/call", r.steps[0].scale_b = -1);
+    REFUSED_WIDE("/steps/0/scale_a", r.steps[0].scale_a = 9);
+    REFUSED_WIDE("/steps/0/call", r.buffers[2].bytes = r.inputs[2].data.bytes = 3;
+                 r.steps[0].bias = 6);                             /* no room for a scale */
+    REFUSED_WIDE("/steps/0/call", c->a.type = c->b.type = DT_F16); /* a scale belongs to FP8 */
+    REFUSED_WIDE("/steps/0/call", c->bias_type = DT_I8);
+    REFUSED_WIDE("/steps/0/call", c->m = c->n = 5; c->bias_type = DT_F32);
+    REFUSED_WIDE("/steps/0/call/epilogue", c->epilogue = LTE_DGELU);
+    REFUSED_WIDE("/steps/0/call/a/order", c->a.order = LTO_COL32);
+}
+
+Test(job, families_of_types)
+{
+    static const struct {
+        dtype a, b, d;
+        lt_compute compute;
+        dtype scale;
+        bool ok;
+    } cases[] = {
+        {DT_F16, DT_F16, DT_F16, LTC_32F, DT_F32, true},
+        {DT_BF16, DT_BF16, DT_BF16, LTC_32F_FAST_16BF, DT_F32, true},
+        {DT_F16, DT_F16, DT_F32, LTC_32F_FAST_TF32, DT_F32, true},
+        {DT_F16, DT_F16, DT_F16, LTC_16F, DT_F16, true},
+        {DT_F16, DT_F16, DT_F32, LTC_16F, DT_F16, false},
+        {DT_F16, DT_F16, DT_F16, LTC_16F, DT_F32, false},
+        {DT_F8_E4M3, DT_F8_E5M2, DT_F8_E4M3, LTC_32F, DT_F32, true},
+        {DT_I8, DT_I8, DT_I32, LTC_32I, DT_I32, true},
+        {DT_I8, DT_I8, DT_I8, LTC_32I_PEDANTIC, DT_F32, true},
+        {DT_I8, DT_I8, DT_I32, LTC_32I, DT_F32, false},
+        {DT_I8, DT_I8, DT_F32, LTC_32F, DT_F32, false},
+        {DT_I8, DT_F16, DT_I32, LTC_32I, DT_I32, false},
+        {DT_F16, DT_F16, DT_F16, LTC_32I, DT_I32, false},
+        {DT_F64, DT_F64, DT_F64, LTC_64F, DT_F64, false}, /* the buffers are too small */
+        {DT_F64, DT_F64, DT_F64, LTC_32F, DT_F32, false},
+        {DT_F64, DT_F64, DT_F32, LTC_64F, DT_F64, false},
+        {DT_U8, DT_U8, DT_I32, LTC_32I, DT_I32, false},
+        {DT_F16, DT_F16, DT_BOOL, LTC_32F, DT_F32, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig r;
+        rp_err e = {0};
+        job *jb;
+        rig_init(&r);
+        lt_call *c = &r.steps[0].call;
+        c->a.type = cases[i].a;
+        c->b.type = cases[i].b;
+        c->c.type = c->d.type = c->bias_type = cases[i].d;
+        c->compute = cases[i].compute;
+        c->scale = cases[i].scale;
+        span s = render(&r, &r.jb);
+        cr_expect_eq(job_read(&e, &jb, r.sc, "job.json", s, DATA_BYTES), cases[i].ok ? RP_OK : RP_INVALID,
+                     "case %zu: %s", i, e.msg);
+        cr_expect(cases[i].ok || !strncmp(e.where, "/steps/0/call", 13), "case %zu: %s", i, e.where);
+        scratch_free(r.sc);
+    }
+}
+
 Test(job, data_must_match)
 {
     rig r;
@@ -286,7 +444,8 @@ Test(job, refuses_matmuls)
     REFUSED("/steps/0/call", r.steps[0].call.trans_a = true);
     REFUSED("/steps/0/call", r.steps[0].call.m = 5);
     REFUSED("/steps/0/call/m", r.steps[0].call.m = 0);
-    REFUSED("/steps/0/call/a", r.steps[0].call.a.type = DT_F64);
+    REFUSED("/steps/0/call/a", r.steps[0].call.a.type = DT_U8);
+    REFUSED("/steps/0/call", r.steps[0].call.a.type = DT_F64);          /* of another family */
     REFUSED("/steps/0/call", r.steps[0].call.a.ld = 9);                 /* reaches beyond wt */
     REFUSED("/steps/0/call", r.steps[0].call.d.ld = UINT64_C(1) << 50); /* and the product does not fit */
     REFUSED("/steps/0/call/d/ld", r.steps[0].call.d.ld = UINT64_C(1) << 51);

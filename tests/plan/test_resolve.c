@@ -128,6 +128,11 @@ Test(resolve, weight_view)
     scratch_free(sc);
 }
 
+#define MATRIX(t, o, r, c, l)                                                                                \
+    {                                                                                                        \
+        .type = t, .order = o, .rows = r, .cols = c, .ld = l                                                 \
+    }
+
 Test(resolve, reaches)
 {
     static const struct {
@@ -135,19 +140,19 @@ Test(resolve, reaches)
         bool ok;
         uint64_t reach;
     } cases[] = {
-        {{DT_F16, LTO_COL, 2, 8, 2}, true, 16},
-        {{DT_F16, LTO_ROW, 2, 8, 2}, true, 10}, /* the other formula, for contrast */
-        {{DT_F16, LTO_ROW, 1, 8, 1}, true, 8},
-        {{DT_F16, LTO_COL, 8, 1, 1}, true, 8},
-        {{DT_F16, LTO_ROW, 1024, 768, 768}, true, 786432},
-        {{DT_F32, LTO_COL, 1024, 1024, 1024}, true, 1048576},
-        {{DT_F32, LTO_COL, 3, 2, 10}, true, 13},
-        {{DT_F32, LTO_COL, 0, 2, 10}, false, 0},
-        {{DT_F32, LTO_COL, 3, 0, 10}, false, 0},
-        {{DT_F32, LTO_COL, 3, 2, 0}, false, 0},
-        {{DT_F32, LTO_COL, 3, 3, UINT64_C(1) << 63}, false, 0},
-        {{DT_F32, LTO_COL, 3, 2, UINT64_MAX - 2}, false, 0},
-        {{DT_F32, LTO_COL, 2, 2, UINT64_MAX - 2}, true, UINT64_MAX},
+        {MATRIX(DT_F16, LTO_COL, 2, 8, 2), true, 16},
+        {MATRIX(DT_F16, LTO_ROW, 2, 8, 2), true, 10}, /* the other formula, for contrast */
+        {MATRIX(DT_F16, LTO_ROW, 1, 8, 1), true, 8},
+        {MATRIX(DT_F16, LTO_COL, 8, 1, 1), true, 8},
+        {MATRIX(DT_F16, LTO_ROW, 1024, 768, 768), true, 786432},
+        {MATRIX(DT_F32, LTO_COL, 1024, 1024, 1024), true, 1048576},
+        {MATRIX(DT_F32, LTO_COL, 3, 2, 10), true, 13},
+        {MATRIX(DT_F32, LTO_COL, 0, 2, 10), false, 0},
+        {MATRIX(DT_F32, LTO_COL, 3, 0, 10), false, 0},
+        {MATRIX(DT_F32, LTO_COL, 3, 2, 0), false, 0},
+        {MATRIX(DT_F32, LTO_COL, 3, 3, UINT64_C(1) << 63), false, 0},
+        {MATRIX(DT_F32, LTO_COL, 3, 2, UINT64_MAX - 2), false, 0},
+        {MATRIX(DT_F32, LTO_COL, 2, 2, UINT64_MAX - 2), true, UINT64_MAX},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t r = 99;

@@ -63,6 +63,8 @@ static void rig_init(rig *g, const char *entry, const char *text)
     g->step = (job_step){.kind = JOB_KERNEL,
                          .node = 3,
                          .bias = -1,
+                         .scale_a = -1,
+                         .scale_b = -1,
                          .workspace = -1,
                          .entry = entry,
                          .n_args = 3,
