@@ -142,7 +142,7 @@ static bool given(const job_step *s, int64_t buffer)
         found |= s->args[i] == buffer;
     if (s->kind == JOB_MATMUL)
         found = s->a == buffer || s->b == buffer || s->bias == buffer || s->d == buffer ||
-                (s->c == buffer && s->call.beta_one);
+                s->scale_a == buffer || s->scale_b == buffer || (s->c == buffer && s->call.beta_one);
     if (s->kind == JOB_COPY)
         found = s->src == buffer || s->dst == buffer;
     return found;

@@ -28,6 +28,12 @@ rp_code emu_load(rp_err *e, emu_phase *p)
     /* Refused before anything runs, by name. */
     for (uint64_t i = 0; i < jb->n_steps; i++) {
         const job_step *s = &jb->steps[i];
+        const char *what = s->kind == JOB_MATMUL ? matmul_refused(&s->call) : NULL;
+        if (what) {
+            p->r->refused = true;
+            return err_set(e, RP_UNAVAILABLE, "node %llu: %s is not emulated", (unsigned long long)s->node,
+                           what);
+        }
         if (s->kind != JOB_KERNEL)
             continue;
         const ptx_entry *x = ptx_entry_find(p->modules[s->module], s->entry);
@@ -172,28 +178,50 @@ static rp_code check_range(rp_err *e, emu_phase *p, const job_step *s, int64_t b
     return host_finding(e, p, s, buffer, at, address + bytes - at, fault, write);
 }
 
-/* Only the elements, not what lies between them when the leading dimension is larger. The first fault of each
- * operand is told. */
+/* A matrix, or a batch of them, as runs of elements: without what lies between two of them where the leading
+ * dimension is larger than a line, or the stride than a matrix. */
+typedef struct {
+    uint64_t batch, stride, lines, pitch, line; /* bytes, but for batch and lines */
+} runs;
+
+static runs runs_of(const lt_matrix *m)
+{
+    uint64_t size = dtype_bytes(m->type);
+    runs r = {.batch = m->batch && m->stride ? m->batch : 1,
+              .stride = m->stride * size,
+              .lines = m->order == LTO_ROW ? m->rows : m->cols,
+              .pitch = m->ld * size,
+              .line = (m->order == LTO_ROW ? m->cols : m->rows) * size};
+    if (r.pitch == r.line || r.lines == 1) {
+        r.line *= r.lines;
+        r.lines = 1;
+    }
+    if (r.lines == 1 && r.stride == r.line) {
+        r.line *= r.batch;
+        r.batch = 1;
+    }
+    return r;
+}
+
+/* The first fault of each operand is told. */
 static rp_code check_matrix(rp_err *e, emu_phase *p, const job_step *s, int64_t buffer, const lt_matrix *m,
                             bool write)
 {
-    uint64_t size = dtype_bytes(m->type), lines = m->order == LTO_ROW ? m->rows : m->cols,
-             line = m->order == LTO_ROW ? m->cols : m->rows;
+    runs r = runs_of(m);
     bool found = false;
-    if (m->ld == line)
-        return check_range(e, p, s, buffer, 0, lines * line * size, write, &found);
-    for (uint64_t i = 0; i < lines; i++)
-        if (check_range(e, p, s, buffer, i * m->ld * size, line * size, write, &found))
-            return e->code;
+    for (uint64_t b = 0; b < r.batch; b++)
+        for (uint64_t i = 0; i < r.lines; i++)
+            if (check_range(e, p, s, buffer, b * r.stride + i * r.pitch, r.line, write, &found))
+                return e->code;
     return RP_OK;
 }
 
 static void mark_written(emu_phase *p, int64_t buffer, const lt_matrix *m)
 {
-    uint64_t size = dtype_bytes(m->type), lines = m->order == LTO_ROW ? m->rows : m->cols,
-             line = m->order == LTO_ROW ? m->cols : m->rows;
-    for (uint64_t i = 0; i < lines; i++)
-        emu_memory_mark(p->mem, p->address[buffer] + i * m->ld * size, line * size, EMU_WRITTEN);
+    runs r = runs_of(m);
+    for (uint64_t b = 0; b < r.batch; b++)
+        for (uint64_t i = 0; i < r.lines; i++)
+            emu_memory_mark(p->mem, p->address[buffer] + b * r.stride + i * r.pitch, r.line, EMU_WRITTEN);
 }
 
 static const uint8_t *bytes_of(emu_phase *p, int64_t buffer)
@@ -204,18 +232,24 @@ static const uint8_t *bytes_of(emu_phase *p, int64_t buffer)
 static rp_code run_matmul(rp_err *e, emu_phase *p, const job_step *s)
 {
     const lt_call *c = &s->call;
-    lt_matrix bias = {.type = c->d.type, .order = LTO_COL, .rows = c->m, .cols = 1, .ld = c->m};
+    static const lt_matrix one = {.type = DT_F32, .order = LTO_COL, .rows = 1, .cols = 1, .ld = 1};
+    lt_matrix bias = {.type = c->bias_type, .order = LTO_COL, .rows = c->m, .cols = 1, .ld = c->m};
     if (check_matrix(e, p, s, s->a, &c->a, false) || check_matrix(e, p, s, s->b, &c->b, false) ||
         (c->beta_one && check_matrix(e, p, s, s->c, &c->c, false)) ||
         (s->bias >= 0 && check_matrix(e, p, s, s->bias, &bias, false)) ||
+        (s->scale_a >= 0 && check_matrix(e, p, s, s->scale_a, &one, false)) ||
+        (s->scale_b >= 0 && check_matrix(e, p, s, s->scale_b, &one, false)) ||
         check_matrix(e, p, s, s->d, &c->d, true))
         return e->code;
     matmul_operands m = {.a = bytes_of(p, s->a),
                          .b = bytes_of(p, s->b),
                          .c = bytes_of(p, s->c),
                          .bias = bytes_of(p, s->bias),
-                         .d = emu_memory_data(p->mem, p->address[s->d], p->jb->buffers[s->d].bytes)};
-    if (!m.a || !m.b || !m.c || !m.d || (s->bias >= 0 && !m.bias))
+                         .d = emu_memory_data(p->mem, p->address[s->d], p->jb->buffers[s->d].bytes),
+                         .scale_a = bytes_of(p, s->scale_a),
+                         .scale_b = bytes_of(p, s->scale_b)};
+    if (!m.a || !m.b || !m.c || !m.d || (s->bias >= 0 && !m.bias) || (s->scale_a >= 0 && !m.scale_a) ||
+        (s->scale_b >= 0 && !m.scale_b))
         return err_set(e, RP_BUG, "an operand cannot be reached");
     if (matmul_run(e, c, &m, p->threads))
         return e->code;
@@ -246,8 +280,9 @@ rp_code emu_step(rp_err *e, emu_phase *p, const job_step *s)
 {
     /* What is read comes to life first: if the step writes over it, it is dead when it is read, which is what
      * happens. */
-    if (s->kind == JOB_MATMUL && (emu_revive(e, p, s->a) || emu_revive(e, p, s->b) ||
-                                  (s->call.beta_one && emu_revive(e, p, s->c)) || emu_revive(e, p, s->bias)))
+    if (s->kind == JOB_MATMUL &&
+        (emu_revive(e, p, s->a) || emu_revive(e, p, s->b) || (s->call.beta_one && emu_revive(e, p, s->c)) ||
+         emu_revive(e, p, s->bias) || emu_revive(e, p, s->scale_a) || emu_revive(e, p, s->scale_b)))
         return e->code;
     if (s->kind == JOB_COPY && emu_revive(e, p, s->src))
         return e->code;

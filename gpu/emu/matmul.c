@@ -1,4 +1,5 @@
 #include "gpu/emu/matmul.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,15 @@
 enum { ROWS = 4, LANES = 8, PANEL = 2 * LANES, MAX_THREADS = 256 };
 typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
 
+/* One matrix of the batch. */
 typedef struct {
     const lt_call *call;
-    const matmul_operands *m;
+    matmul_operands m;
+    bool new_a, new_b; /* the operand is another one than that of the last matrix, and must be packed */
     float *a, *b;      /* a: rows x k; b: panels x k x PANEL, zero beyond n */
     double *a64, *b64; /* the same of F64, b: n x k */
+    int8_t *a8, *b8;   /* the same of I8 */
+    float scale;
     uint64_t from, to; /* rows of D */
 } work;
 
@@ -66,28 +71,64 @@ static bool has_relu(lt_epilogue ep)
     return ep == LTE_RELU || ep == LTE_RELU_BIAS;
 }
 
+static bool has_gelu(lt_epilogue ep)
+{
+    return ep == LTE_GELU || ep == LTE_GELU_BIAS;
+}
+
+static float gelu32(float x)
+{
+    return 0.5f * x * (1.0f + tanhf(0.797884561f * (x + 0.044715f * x * x * x)));
+}
+
+static double gelu64(double x)
+{
+    return 0.5 * x * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
+
 static void finish32(const work *w, uint64_t row, uint64_t col, float v)
 {
     const lt_call *c = w->call;
+    if (c->a.scaled || c->b.scaled)
+        v *= w->scale;
     if (c->beta_one)
-        v += (float)dtype_load(c->c.type, w->m->c, at(&c->c, row, col));
+        v += (float)dtype_load(c->c.type, w->m.c, at(&c->c, row, col));
     if (lt_epilogue_has_bias(c->epilogue))
-        v += (float)dtype_load(c->d.type, w->m->bias, row);
+        v += (float)dtype_load(c->bias_type, w->m.bias, row);
     if (has_relu(c->epilogue) && v < 0)
         v = 0;
-    dtype_store(c->d.type, w->m->d, at(&c->d, row, col), (double)v);
+    if (has_gelu(c->epilogue))
+        v = gelu32(v);
+    bool fp8 = c->d.type == DT_F8_E4M3 || c->d.type == DT_F8_E5M2;
+    dtype_store(c->d.type, w->m.d, at(&c->d, row, col),
+                fp8 ? dtype_round_saturating(c->d.type, (double)v) : (double)v);
 }
 
 static void finish64(const work *w, uint64_t row, uint64_t col, double v)
 {
     const lt_call *c = w->call;
     if (c->beta_one)
-        v += dtype_load(c->c.type, w->m->c, at(&c->c, row, col));
+        v += dtype_load(c->c.type, w->m.c, at(&c->c, row, col));
     if (lt_epilogue_has_bias(c->epilogue))
-        v += dtype_load(c->d.type, w->m->bias, row);
+        v += dtype_load(c->bias_type, w->m.bias, row);
     if (has_relu(c->epilogue) && v < 0)
         v = 0;
-    dtype_store(c->d.type, w->m->d, at(&c->d, row, col), v);
+    if (has_gelu(c->epilogue))
+        v = gelu64(v);
+    dtype_store(c->d.type, w->m.d, at(&c->d, row, col), v);
+}
+
+static void finish_i32(const work *w, uint64_t row, uint64_t col, uint32_t v)
+{
+    const lt_call *c = w->call;
+    uint32_t more;
+    if (c->beta_one) {
+        memcpy(&more, w->m.c + at(&c->c, row, col) * sizeof more, sizeof more);
+        v += more;
+    }
+    if (has_relu(c->epilogue) && v > INT32_MAX)
+        v = 0;
+    memcpy(w->m.d + at(&c->d, row, col) * sizeof v, &v, sizeof v);
 }
 
 static void *rows32(void *ctx)
@@ -120,16 +161,34 @@ static void *rows64(void *ctx)
     return NULL;
 }
 
+static void *rows8(void *ctx)
+{
+    const work *w = ctx;
+    const lt_call *c = w->call;
+    for (uint64_t row = w->from; row < w->to; row++)
+        for (uint64_t col = 0; col < c->n; col++) {
+            const int8_t *a = w->a8 + row * c->k, *b = w->b8 + col * c->k;
+            uint32_t acc = 0;
+            for (uint64_t i = 0; i < c->k; i++)
+                acc += (uint32_t)(a[i] * b[i]);
+            if (c->d.type == DT_I32)
+                finish_i32(w, row, col, acc);
+            else
+                finish32(w, row, col, (float)(int32_t)acc);
+        }
+    return NULL;
+}
+
 static double element_a(const work *w, uint64_t row, uint64_t i)
 {
     const lt_call *c = w->call;
-    return dtype_load(c->a.type, w->m->a, c->trans_a ? at(&c->a, i, row) : at(&c->a, row, i));
+    return dtype_load(c->a.type, w->m.a, c->trans_a ? at(&c->a, i, row) : at(&c->a, row, i));
 }
 
 static double element_b(const work *w, uint64_t i, uint64_t col)
 {
     const lt_call *c = w->call;
-    return dtype_load(c->b.type, w->m->b, c->trans_b ? at(&c->b, col, i) : at(&c->b, i, col));
+    return dtype_load(c->b.type, w->m.b, c->trans_b ? at(&c->b, col, i) : at(&c->b, i, col));
 }
 
 /* A piece of A and of B, so that the threads share this too. The extra rows of A, up to a whole block, stay
@@ -138,11 +197,11 @@ static void *pack32(void *ctx)
 {
     const work *w = ctx;
     const lt_call *c = w->call;
-    for (uint64_t row = w->from; row < w->to && row < c->m; row++)
+    for (uint64_t row = w->from; w->new_a && row < w->to && row < c->m; row++)
         for (uint64_t i = 0; i < c->k; i++)
             w->a[row * c->k + i] = (float)element_a(w, row, i);
     uint64_t share = (c->k * w->to + c->m - 1) / c->m, from = (c->k * w->from + c->m - 1) / c->m;
-    for (uint64_t i = from; i < share && i < c->k; i++)
+    for (uint64_t i = from; w->new_b && i < share && i < c->k; i++)
         for (uint64_t col = 0; col < c->n; col++)
             w->b[(col / PANEL * c->k + i) * PANEL + col % PANEL] = (float)element_b(w, i, col);
     return NULL;
@@ -184,39 +243,102 @@ static void *zeroed(uint64_t a, uint64_t b, size_t size)
     return calloc((size_t)n + 1, size);
 }
 
+const char *matmul_refused(const lt_call *c)
+{
+    if (c->compute == LTC_16F || c->compute == LTC_16F_PEDANTIC)
+        return "a matmul that accumulates in 16 bits";
+    if (c->d.type == DT_I32 && (lt_epilogue_has_bias(c->epilogue) || has_gelu(c->epilogue)))
+        return "a matmul of I32 with a bias or GELU";
+    return NULL;
+}
+
+static void run32(work *w, unsigned threads)
+{
+    if (w->new_a || w->new_b)
+        share_rows(w, threads, pack32);
+    share_rows(w, threads, rows32);
+}
+
+static void run64(work *w, unsigned threads)
+{
+    const lt_call *c = w->call;
+    for (uint64_t i = 0; i < c->k; i++) {
+        for (uint64_t r = 0; w->new_a && r < c->m; r++)
+            w->a64[r * c->k + i] = element_a(w, r, i);
+        for (uint64_t n = 0; w->new_b && n < c->n; n++)
+            w->b64[n * c->k + i] = element_b(w, i, n);
+    }
+    share_rows(w, threads, rows64);
+}
+
+static void run8(work *w, unsigned threads)
+{
+    const lt_call *c = w->call;
+    for (uint64_t i = 0; i < c->k; i++) {
+        for (uint64_t r = 0; w->new_a && r < c->m; r++)
+            w->a8[r * c->k + i] = (int8_t)element_a(w, r, i);
+        for (uint64_t n = 0; w->new_b && n < c->n; n++)
+            w->b8[n * c->k + i] = (int8_t)element_b(w, i, n);
+    }
+    share_rows(w, threads, rows8);
+}
+
+static rp_code allocate(rp_err *e, work *w)
+{
+    const lt_call *c = w->call;
+    uint64_t rows, columns;
+    bool got;
+    if (__builtin_add_overflow(c->m, ROWS - 1, &rows) || __builtin_add_overflow(c->n, PANEL - 1, &columns))
+        return err_nomem(e);
+    if (c->a.type == DT_F64) {
+        w->a64 = zeroed(c->m, c->k, sizeof *w->a64);
+        w->b64 = zeroed(c->n, c->k, sizeof *w->b64);
+        got = w->a64 && w->b64;
+    } else if (c->a.type == DT_I8) {
+        w->a8 = zeroed(c->m, c->k, sizeof *w->a8);
+        w->b8 = zeroed(c->n, c->k, sizeof *w->b8);
+        got = w->a8 && w->b8;
+    } else {
+        w->a = zeroed(rows / ROWS * ROWS, c->k, sizeof *w->a);
+        w->b = zeroed(columns / PANEL * PANEL, c->k, sizeof *w->b);
+        got = w->a && w->b;
+    }
+    return got ? RP_OK : err_nomem(e);
+}
+
+static uint64_t stride_bytes(const lt_matrix *x)
+{
+    return x->stride * dtype_bytes(x->type);
+}
+
 rp_code matmul_run(rp_err *e, const lt_call *call, const matmul_operands *m, unsigned threads)
 {
-    work w = {.call = call, .m = m};
-    uint64_t rows, columns;
-    if (__builtin_add_overflow(call->m, ROWS - 1, &rows) ||
-        __builtin_add_overflow(call->n, PANEL - 1, &columns))
-        return err_nomem(e);
-    if (call->a.type == DT_F64) {
-        w.a64 = zeroed(call->m, call->k, sizeof *w.a64);
-        w.b64 = zeroed(call->n, call->k, sizeof *w.b64);
-        if (!w.a64 || !w.b64)
-            err_nomem(e);
-        for (uint64_t i = 0; !e->code && i < call->k; i++) {
-            for (uint64_t r = 0; r < call->m; r++)
-                w.a64[r * call->k + i] = element_a(&w, r, i);
-            for (uint64_t c = 0; c < call->n; c++)
-                w.b64[c * call->k + i] = element_b(&w, i, c);
+    work w = {.call = call, .m = *m, .scale = 1};
+    if (call->a.scaled)
+        w.scale = (float)dtype_load(DT_F32, m->scale_a, 0);
+    if (call->b.scaled)
+        w.scale *= (float)dtype_load(DT_F32, m->scale_b, 0);
+    uint64_t batch = call->d.batch ? call->d.batch : 1;
+    if (!allocate(e, &w))
+        for (uint64_t i = 0; i < batch; i++) {
+            w.new_a = !i || call->a.stride;
+            w.new_b = !i || call->b.stride;
+            w.m.a = m->a + i * stride_bytes(&call->a);
+            w.m.b = m->b + i * stride_bytes(&call->b);
+            w.m.c = call->beta_one ? m->c + i * stride_bytes(&call->c) : NULL;
+            w.m.d = m->d + i * stride_bytes(&call->d);
+            if (w.a64)
+                run64(&w, threads);
+            else if (w.a8)
+                run8(&w, threads);
+            else
+                run32(&w, threads);
         }
-        if (!e->code)
-            share_rows(&w, threads, rows64);
-    } else {
-        w.a = zeroed(rows / ROWS * ROWS, call->k, sizeof *w.a);
-        w.b = zeroed(columns / PANEL * PANEL, call->k, sizeof *w.b);
-        if (!w.a || !w.b) {
-            err_nomem(e);
-        } else {
-            share_rows(&w, threads, pack32);
-            share_rows(&w, threads, rows32);
-        }
-    }
     free(w.a);
     free(w.b);
     free(w.a64);
     free(w.b64);
+    free(w.a8);
+    free(w.b8);
     return e->code;
 }

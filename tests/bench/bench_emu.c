@@ -144,14 +144,16 @@ static void bench_matmul(unsigned cores)
                  .n = M,
                  .k = K,
                  .trans_b = true,
-                 .a = {DT_F16, LTO_ROW, M, K, K},
-                 .b = {DT_F16, LTO_ROW, M, K, K},
-                 .c = {DT_F32, LTO_COL, M, M, M}};
+                 .a = {.type = DT_F16, .order = LTO_ROW, .rows = M, .cols = K, .ld = K},
+                 .b = {.type = DT_F16, .order = LTO_ROW, .rows = M, .cols = K, .ld = K},
+                 .c = {.type = DT_F32, .order = LTO_COL, .rows = M, .cols = M, .ld = M},
+                 .compute = LTC_32F,
+                 .scale = DT_F32};
     c.d = c.c;
     uint8_t *a = calloc(M * K, 2), *d = calloc((size_t)M * M, 4);
     for (uint64_t i = 0; i < M * K; i++)
         dtype_store(DT_F16, a, i, (double)(i % 401) / 100 - 2);
-    matmul_operands m = {a, a, d, NULL, d};
+    matmul_operands m = {.a = a, .b = a, .c = d, .d = d};
     double from = now();
     if (matmul_run(&e, &c, &m, cores))
         fail(&e);

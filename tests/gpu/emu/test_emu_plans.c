@@ -39,6 +39,8 @@ static job_step kernel(const char *entry, int64_t a, int64_t b, int64_t c, int64
                   .grid = {ELEMENTS / 128, 1, 1},
                   .block = {128, 1, 1},
                   .bias = -1,
+                  .scale_a = -1,
+                  .scale_b = -1,
                   .workspace = -1};
     const int64_t all[4] = {a, b, c, d};
     for (int i = 0; i < 4 && all[i] >= 0; i++)
@@ -316,14 +318,17 @@ Test(emu_plans, input_written)
 
 static void matmul(rig *g)
 {
-    lt_matrix m = {DT_F32, LTO_ROW, 32, 32, 32};
+    lt_matrix m = {.type = DT_F32, .order = LTO_ROW, .rows = 32, .cols = 32, .ld = 32};
     rig_init(g);
     g->steps[1] = (job_step){
-        .kind = JOB_MATMUL, .node = 5, .call = {.m = 32, .n = 32, .k = 32, .a = m, .b = m, .c = m, .d = m}};
+        .kind = JOB_MATMUL,
+        .node = 5,
+        .call = {
+            .m = 32, .n = 32, .k = 32, .a = m, .b = m, .c = m, .d = m, .compute = LTC_32F, .scale = DT_F32}};
     g->steps[1].a = MID;
     g->steps[1].b = WEIGHT;
     g->steps[1].c = g->steps[1].d = OUT;
-    g->steps[1].bias = g->steps[1].workspace = -1;
+    g->steps[1].bias = g->steps[1].scale_a = g->steps[1].scale_b = g->steps[1].workspace = -1;
     g->steps[1].writes[g->steps[1].n_writes++] = OUT;
 }
 
@@ -368,6 +373,75 @@ Test(emu_plans, matmul_leaves_a_part_of_the_output)
     matmul(&g);
     g.steps[1].call.d.rows = g.steps[1].call.m = g.steps[1].call.a.rows = 24;
     faulty(&g, "unwritten_output", 5, "out", 24 * 32 * 4, "covered: bytes 0 to 3071 of 4096");
+}
+
+/* Two products of 16 x 16, a line of 32 each, side by side in the same lines. */
+static void batched(rig *g)
+{
+    matmul(g);
+    lt_call *c = &g->steps[1].call;
+    lt_matrix *all[] = {&c->a, &c->b, &c->c, &c->d};
+    c->m = c->n = c->k = 16;
+    for (int i = 0; i < 4; i++) {
+        all[i]->rows = all[i]->cols = 16;
+        all[i]->batch = 2;
+        all[i]->stride = 16;
+    }
+}
+
+Test(emu_plans, batched_matmul_writes_what_its_matrices_have)
+{
+    rig g;
+    batched(&g);
+    faulty(&g, "unwritten_output", 5, "out", 16 * 32 * 4, "covered: bytes 0 to 2047 of 4096");
+}
+
+/* Between the matrices nothing is written, and what is not written is not read. */
+Test(emu_plans, batched_matmul_leaves_the_gaps)
+{
+    rig g;
+    batched(&g);
+    g.steps[1].call.c.stride = g.steps[1].call.d.stride = 20;
+    g.steps[1].call.n = g.steps[1].call.b.cols = g.steps[1].call.c.cols = g.steps[1].call.d.cols = 12;
+    faulty(&g, "unwritten_output", 5, "out", 12 * 4, "covered:");
+}
+
+Test(emu_plans, batched_matmul_reads_unwritten_bytes)
+{
+    rig g;
+    batched(&g);
+    g.steps[0].grid[0] = 7;
+    g.steps[1].call.a.stride = 512;
+    run(&g);
+    const result_finding *f = g.r.findings;
+    cr_assert_eq(g.r.n_findings, 2); /* and half of the output is not written */
+    cr_expect(!strcmp(f->kind, "uninitialised_read") && !strcmp(f->buffer, "mid") &&
+                  f->offset_bytes == 7 * 128 * 4,
+              "%s", f->message);
+    scratch_free(g.sc);
+}
+
+Test(emu_plans, matmul_of_an_unwritten_scale)
+{
+    rig g;
+    matmul(&g);
+    lt_call *c = &g.steps[1].call;
+    c->a.type = c->b.type = DT_F8_E4M3;
+    c->a.scaled = true;
+    g.steps[1].scale_a = OTHER;
+    faulty(&g, "uninitialised_read", 5, "other", 0, "emu_lt_matmul");
+}
+
+Test(emu_plans, matmul_that_accumulates_in_16_bits)
+{
+    rig g;
+    rp_err e = {0};
+    matmul(&g);
+    g.steps[1].call.compute = LTC_16F;
+    cr_expect_eq(emu_load(&e, &g.p), RP_UNAVAILABLE);
+    cr_expect(g.r.refused && strstr(e.msg, "node 5: a matmul that accumulates in 16 bits is not emulated"),
+              "%s", e.msg);
+    scratch_free(g.sc);
 }
 
 Test(emu_plans, workspace_holds_nothing)
