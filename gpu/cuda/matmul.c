@@ -1,9 +1,24 @@
 #include "gpu/cuda/matmul.h"
 #include "gpu/cuda/cu.h"
+#include "gpu/cuda/lt_words.h"
 
-static cudaDataType_t cuda_type(dtype t)
+static matmul_scalar scalar_of(dtype scale, bool one)
 {
-    return t == DT_F16 ? CUDA_R_16F : t == DT_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+    matmul_scalar s = {.f64 = 0};
+    switch (scale) {
+    case DT_F64:
+        s.f64 = one ? 1.0 : 0.0;
+        break;
+    case DT_I32:
+        s.i32 = one;
+        break;
+    case DT_F16:
+        s.f16 = f16_from_f64(one ? 1.0 : 0.0);
+        break;
+    default:
+        s.f32 = one ? 1.0f : 0.0f;
+    }
+    return s;
 }
 
 static rp_code set(rp_err *e, matmul *m, cublasLtMatmulDescAttributes_t attr, const void *v, size_t bytes,
@@ -13,55 +28,91 @@ static rp_code set(rp_err *e, matmul *m, cublasLtMatmulDescAttributes_t attr, co
                  "cublasLtMatmulDescSetAttribute %s", name);
 }
 
+static rp_code set_pointer(rp_err *e, matmul *m, const memory *mem, cublasLtMatmulDescAttributes_t attr,
+                           int64_t buffer, const char *name)
+{
+    const void *at = memory_at(mem, buffer);
+    return set(e, m, attr, &at, sizeof at, name);
+}
+
+/* What the library takes a bias for when it is not told. */
+static dtype default_bias(dtype d)
+{
+    return d == DT_F8_E4M3 || d == DT_F8_E5M2 ? DT_BF16 : d;
+}
+
+static rp_code set_pointers(rp_err *e, matmul *m, const memory *mem, const job_step *s)
+{
+    int32_t bias_type = lt_cuda_type(s->call.bias_type);
+    if (s->bias >= 0 &&
+        (set_pointer(e, m, mem, CUBLASLT_MATMUL_DESC_BIAS_POINTER, s->bias, "BIAS_POINTER") ||
+         (s->call.bias_type != default_bias(s->call.d.type) &&
+          set(e, m, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias_type, sizeof bias_type, "BIAS_DATA_TYPE"))))
+        return e->code;
+    if ((s->scale_a >= 0 &&
+         set_pointer(e, m, mem, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, s->scale_a, "A_SCALE_POINTER")) ||
+        (s->scale_b >= 0 &&
+         set_pointer(e, m, mem, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, s->scale_b, "B_SCALE_POINTER")))
+        return e->code;
+    return RP_OK;
+}
+
 static rp_code make_desc(rp_err *e, matmul *m, const memory *mem, const job_step *s)
 {
-    int32_t transa = s->call.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-    int32_t transb = s->call.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const lt_call *c = &s->call;
+    int32_t transa = c->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    int32_t transb = c->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     int32_t mode = CUBLASLT_POINTER_MODE_HOST;
-    static const cublasLtEpilogue_t epilogues[LTE_COUNT] = {
-        [LTE_DEFAULT] = CUBLASLT_EPILOGUE_DEFAULT,
-        [LTE_RELU] = CUBLASLT_EPILOGUE_RELU,
-        [LTE_BIAS] = CUBLASLT_EPILOGUE_BIAS,
-        [LTE_RELU_BIAS] = CUBLASLT_EPILOGUE_RELU_BIAS,
-    };
-    uint32_t epilogue = epilogues[s->call.epilogue];
-    if (lt_ok(e, cublasLtMatmulDescCreate(&m->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+    int32_t want = lt_cuda_compute(c->compute);
+    uint32_t epilogue = (uint32_t)lt_cuda_epilogue(c->epilogue);
+    if (lt_ok(e,
+              cublasLtMatmulDescCreate(&m->desc, (cublasComputeType_t)want,
+                                       (cudaDataType_t)lt_cuda_type(c->scale)),
               "cublasLtMatmulDescCreate") ||
         set(e, m, CUBLASLT_MATMUL_DESC_POINTER_MODE, &mode, sizeof mode, "POINTER_MODE") ||
         set(e, m, CUBLASLT_MATMUL_DESC_TRANSA, &transa, sizeof transa, "TRANSA") ||
         set(e, m, CUBLASLT_MATMUL_DESC_TRANSB, &transb, sizeof transb, "TRANSB") ||
-        set(e, m, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue, "EPILOGUE"))
+        set(e, m, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue, "EPILOGUE") ||
+        set_pointers(e, m, mem, s))
         return e->code;
-    if (s->bias >= 0) {
-        const void *bias = memory_at(mem, s->bias);
-        if (set(e, m, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias, "BIAS_POINTER"))
-            return e->code;
-    }
     /* Seeded with what it must not be: an attribute that was not written shows. */
-    int32_t compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+    int32_t compute = -1;
     size_t written = 0;
     if (lt_ok(e,
               cublasLtMatmulDescGetAttribute(m->desc, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, &compute,
                                              sizeof compute, &written),
               "cublasLtMatmulDescGetAttribute COMPUTE_TYPE"))
         return e->code;
-    if (written != sizeof compute || compute != CUBLAS_COMPUTE_32F)
-        return err_set(
-            e, RP_WORKER,
-            "cublasLtMatmulDescGetAttribute COMPUTE_TYPE: expected 32F (%d), found %d in %zu bytes",
-            CUBLAS_COMPUTE_32F, (int)compute, written);
+    if (written != sizeof compute || compute != want)
+        return err_set(e, RP_WORKER,
+                       "cublasLtMatmulDescGetAttribute COMPUTE_TYPE: expected %s (%d), found %d in %zu bytes",
+                       lt_compute_names[c->compute], (int)want, (int)compute, written);
     return RP_OK;
+}
+
+static rp_code set_layout(rp_err *e, cublasLtMatrixLayout_t x, cublasLtMatrixLayoutAttribute_t attr,
+                          const void *v, size_t bytes, const char *what, const char *name)
+{
+    return lt_ok(e, cublasLtMatrixLayoutSetAttribute(x, attr, v, bytes),
+                 "cublasLtMatrixLayoutSetAttribute %s of %s", what, name);
 }
 
 static rp_code make_layout(rp_err *e, cublasLtMatrixLayout_t *out, const lt_matrix *x, const char *name)
 {
-    int32_t order = x->order == LTO_ROW ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
-    if (lt_ok(e, cublasLtMatrixLayoutCreate(out, cuda_type(x->type), x->rows, x->cols, (int64_t)x->ld),
-              "cublasLtMatrixLayoutCreate of %s", name))
+    int32_t order = lt_cuda_order(x->order), batch = (int32_t)x->batch;
+    int64_t stride = (int64_t)x->stride;
+    if (lt_ok(e,
+              cublasLtMatrixLayoutCreate(out, (cudaDataType_t)lt_cuda_type(x->type), x->rows, x->cols,
+                                         (int64_t)x->ld),
+              "cublasLtMatrixLayoutCreate of %s", name) ||
+        set_layout(e, *out, CUBLASLT_MATRIX_LAYOUT_ORDER, &order, sizeof order, "ORDER", name))
         return e->code;
-    return lt_ok(e,
-                 cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_ORDER, &order, sizeof order),
-                 "cublasLtMatrixLayoutSetAttribute ORDER of %s", name);
+    if (x->batch &&
+        (set_layout(e, *out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch, "BATCH_COUNT", name) ||
+         set_layout(e, *out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride,
+                    "STRIDED_BATCH_OFFSET", name)))
+        return e->code;
+    return RP_OK;
 }
 
 static rp_code choose(rp_err *e, matmul *m, uint64_t node, cublasLtMatmulHeuristicResult_t *found)
@@ -133,8 +184,8 @@ rp_code matmul_prepare(rp_err *e, matmul *m, cublasLtHandle_t handle, const memo
     cublasLtMatmulHeuristicResult_t found = {.state = CUBLAS_STATUS_NOT_SUPPORTED};
     *m = (matmul){
         .handle = handle,
-        .alpha = 1.0f,
-        .beta = c->beta_one ? 1.0f : 0.0f,
+        .alpha = scalar_of(c->scale, true),
+        .beta = scalar_of(c->scale, c->beta_one),
         .at_a = memory_at(mem, s->a),
         .at_b = memory_at(mem, s->b),
         .at_c = memory_at(mem, s->c),

@@ -6,12 +6,20 @@
 #include "gpu/cuda/memory.h"
 #include <cublasLt.h>
 
+/* One value of the call's scale type, read by the library from the host. */
+typedef union {
+    float f32;
+    double f64;
+    int32_t i32;
+    uint16_t f16;
+} matmul_scalar;
+
 typedef struct {
     cublasLtHandle_t handle;
     cublasLtMatmulDesc_t desc;
     cublasLtMatrixLayout_t a, b, c, d;
     cublasLtMatmulAlgo_t algo;
-    float alpha, beta;
+    matmul_scalar alpha, beta;
     const void *at_a, *at_b, *at_c;
     void *at_d, *workspace;
     size_t workspace_bytes;

@@ -2,6 +2,7 @@
  * again, its answers behind them. The columns are those of docs/resolver-calls.md; a status that the file has
  * already is replaced. */
 #include "gpu/cuda/cu.h"
+#include "gpu/cuda/lt_words.h"
 #include "gpu/cuda/modes.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,36 +18,6 @@ static const char *const names[COLUMNS] = {"m", "n", "k", "type_a", "type_b", "t
 enum { FIELDS_MAX = 64, LINE_MAX_BYTES = 4096, FIELD_BYTES = 40 };
 
 typedef struct {
-    const char *name;
-    int value;
-} word;
-
-static const word types[] = {{"f16", CUDA_R_16F}, {"bf16", CUDA_R_16BF},    {"f32", CUDA_R_32F},
-                             {"f64", CUDA_R_64F}, {"e4m3", CUDA_R_8F_E4M3}, {"e5m2", CUDA_R_8F_E5M2},
-                             {"i8", CUDA_R_8I},   {"i32", CUDA_R_32I},      {NULL, 0}};
-static const word computes[] = {{"16f", CUBLAS_COMPUTE_16F},
-                                {"16f_pedantic", CUBLAS_COMPUTE_16F_PEDANTIC},
-                                {"32f", CUBLAS_COMPUTE_32F},
-                                {"32f_pedantic", CUBLAS_COMPUTE_32F_PEDANTIC},
-                                {"32f_fast_16f", CUBLAS_COMPUTE_32F_FAST_16F},
-                                {"32f_fast_16bf", CUBLAS_COMPUTE_32F_FAST_16BF},
-                                {"32f_fast_tf32", CUBLAS_COMPUTE_32F_FAST_TF32},
-                                {"64f", CUBLAS_COMPUTE_64F},
-                                {"64f_pedantic", CUBLAS_COMPUTE_64F_PEDANTIC},
-                                {"32i", CUBLAS_COMPUTE_32I},
-                                {"32i_pedantic", CUBLAS_COMPUTE_32I_PEDANTIC},
-                                {NULL, 0}};
-static const word epilogues[] = {{"default", CUBLASLT_EPILOGUE_DEFAULT},
-                                 {"relu", CUBLASLT_EPILOGUE_RELU},
-                                 {"bias", CUBLASLT_EPILOGUE_BIAS},
-                                 {"relu_bias", CUBLASLT_EPILOGUE_RELU_BIAS},
-                                 {"gelu", CUBLASLT_EPILOGUE_GELU},
-                                 {"gelu_bias", CUBLASLT_EPILOGUE_GELU_BIAS},
-                                 {NULL, 0}};
-static const word ops[] = {{"N", CUBLAS_OP_N}, {"T", CUBLAS_OP_T}, {"C", CUBLAS_OP_C}, {NULL, 0}};
-static const word orders[] = {{"col", CUBLASLT_ORDER_COL}, {"row", CUBLASLT_ORDER_ROW}, {NULL, 0}};
-
-typedef struct {
     char text[COLUMNS][FIELD_BYTES];
     int64_t v[COLUMNS];
 } row;
@@ -57,35 +28,46 @@ typedef struct {
     cublasLtMatmulHeuristicResult_t result;
 } answer;
 
-static const word *words_of(int c)
+/* Which of the words it is, -1 where it is none. */
+static int word(const char *text, const char *const *words)
 {
-    if (c >= TYPE_A && c <= TYPE_D)
-        return types;
-    if (c == SCALE)
-        return types;
-    if (c == COMPUTE)
-        return computes;
-    if (c == EPILOGUE)
-        return epilogues;
-    if (c == TRANS_A || c == TRANS_B)
-        return ops;
-    return c >= ORDER_A && c <= ORDER_D ? orders : NULL;
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(words[i], text))
+            return i;
+    return -1;
+}
+
+/* Types are spelled as in docs/resolver-calls.md: e4m3, not f8_e4m3. */
+static int type_of(const char *text)
+{
+    for (int i = 0; i < DT_COUNT; i++)
+        if (!strcmp(dtype_names[i] + (strncmp(dtype_names[i], "f8_", 3) ? 0 : 3), text))
+            return lt_cuda_type((dtype)i);
+    return -1;
 }
 
 static bool read_field(row *r, int c)
 {
-    const word *w = words_of(c);
+    static const char *const op_names[] = {"N", "T", "C", NULL};
+    static const int ops[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
+    const char *text = r->text[c];
     char *end;
-    if (!w) {
-        r->v[c] = strtoll(r->text[c], &end, 10);
-        return r->text[c][0] && !*end;
+    int i = -1;
+    if ((c >= TYPE_A && c <= TYPE_D) || c == SCALE)
+        r->v[c] = type_of(text);
+    else if (c == COMPUTE)
+        r->v[c] = (i = word(text, lt_compute_names)) < 0 ? -1 : lt_cuda_compute((lt_compute)i);
+    else if (c == EPILOGUE)
+        r->v[c] = (i = word(text, lt_epilogue_names)) < 0 ? -1 : lt_cuda_epilogue((lt_epilogue)i);
+    else if (c == TRANS_A || c == TRANS_B)
+        r->v[c] = (i = word(text, op_names)) < 0 ? -1 : ops[i];
+    else if (c >= ORDER_A && c <= ORDER_D)
+        r->v[c] = (i = word(text, lt_order_names)) < 0 ? -1 : lt_cuda_order((lt_order)i);
+    else {
+        r->v[c] = strtoll(text, &end, 10);
+        return *text && !*end;
     }
-    for (; w->name; w++)
-        if (!strcmp(w->name, r->text[c])) {
-            r->v[c] = w->value;
-            return true;
-        }
-    return false;
+    return r->v[c] >= 0;
 }
 
 /* The fields of a line into at most FIELDS_MAX pieces, cut in place. */
