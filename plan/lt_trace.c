@@ -7,7 +7,7 @@ typedef struct {
     const char *file, *line, *p;
     lt_trace *out;
     unsigned seen[LTM_COUNT]; /* of type, rows, cols, ld: a bit each */
-    bool order[LTM_COUNT], batch[LTM_COUNT], op[2], epilogue, compute, scale, beta;
+    bool order[LTM_COUNT], batch[LTM_COUNT], stride[LTM_COUNT], op[2], epilogue, compute, scale, beta;
 } reader;
 
 static rp_code fail(rp_err *e, const reader *r, const char *expected)
@@ -77,6 +77,23 @@ static bool pointer(const char *s, uint64_t *out)
     return !*end;
 }
 
+/* The end of a head of any length, its last word a cublasLt…Matmul; NULL for any other. */
+static const char *call_head_end(const char *line, span *function)
+{
+    *function = span_of(NULL, 0);
+    while (*line == '[') {
+        size_t n = strcspn(line + 1, "]\n");
+        if (line[1 + n] != ']')
+            return NULL;
+        *function = span_of(line + 1, n);
+        line += n + 2;
+    }
+    return function->n >= strlen("cublasLtMatmul") && !memcmp(function->p, "cublasLt", 8) &&
+                   ends(*function, "Matmul")
+               ? line
+               : NULL;
+}
+
 static bool matrix_field(reader *r, int which, const char *key, const char *v)
 {
     lt_operand *m = &r->out->q.mat[which];
@@ -103,7 +120,7 @@ static bool matrix_field(reader *r, int which, const char *key, const char *v)
         if (!number(v + minus, &u))
             return false;
         m->stride = minus ? -(int64_t)u : (int64_t)u;
-        return true;
+        return r->stride[which] = true;
     }
     return false;
 }
@@ -126,14 +143,22 @@ static bool compute_field(reader *r, const char *key, const char *v)
     if (!strcmp(key, "biasDataType"))
         return lt_word_type(v, &q->bias_type);
     if (!strcmp(key, "smCountTarget"))
-        return number(v, &u);
+        return number(v, &r->out->sm_count_target);
     if (!strcmp(key, "aScaleMode") || !strcmp(key, "bScaleMode"))
         return lt_word_scale_mode(v, &q->scale_mode[*key - 'a']);
-    if (!strcmp(key, "aScalePointer") || !strcmp(key, "bScalePointer"))
-        return r->out->scaled[*key - 'a'] = pointer(v, &u);
+    if (!strcmp(key, "aScalePointer") || !strcmp(key, "bScalePointer")) {
+        if (!pointer(v, &u))
+            return false;
+        r->out->scaled[*key - 'a'] = u != 0;
+        return true;
+    }
     for (int i = 0; others[i]; i++)
-        if (!strcmp(key, others[i]))
-            return r->out->other_scales = pointer(v, &u);
+        if (!strcmp(key, others[i])) {
+            if (!pointer(v, &u))
+                return false;
+            r->out->other_scales |= u != 0;
+            return true;
+        }
     return false;
 }
 
@@ -169,14 +194,27 @@ static int matrix_named(const char *name)
     return -1;
 }
 
+/* Kept as printed; of its fields one alone matters here. */
 static rp_code algorithm(rp_err *e, reader *r)
 {
-    size_t n = strcspn(r->p, "]\n");
-    if (r->p[n] != ']' || n >= sizeof r->out->algorithm)
-        return fail(e, r, "the end of algo=[…]");
-    memcpy(r->out->algorithm, r->p + 1, n - 1);
-    r->out->algorithm[n - 1] = 0;
-    r->p += n + 1;
+    char key[64], value[128];
+    const char *open = r->p + 1;
+    uint64_t id;
+    for (r->p++; *r->p != ']'; r->p += *r->p == ' ') {
+        const char *from = r->p;
+        if (!key_of(r, key, sizeof key) || !value_of(r, value, sizeof value)) {
+            r->p = from;
+            return fail(e, r, "KEY=VALUE, or the end of algo=[…]");
+        }
+        if (!strcmp(key, "algoId") && number(value, &id))
+            r->out->algorithm_id = (int64_t)id;
+    }
+    size_t n = (size_t)(r->p - open);
+    if (n >= sizeof r->out->algorithm)
+        return fail(e, r, "a shorter algo=[…]");
+    memcpy(r->out->algorithm, open, n);
+    r->out->algorithm[n] = 0;
+    r->p++;
     return RP_OK;
 }
 
@@ -195,6 +233,7 @@ static rp_code group(rp_err *e, reader *r, const char *name)
             r->p = from;
             return fail(e, r, "a field that this reader knows");
         }
+        r->out->printed += !ends(span_str(key), "Pointer");
     }
     r->p++;
     return RP_OK;
@@ -210,6 +249,7 @@ static bool plain_field(reader *r, const char *key, const char *v)
             return pointer(v, &r->out->pointer[i]);
     if (!strcmp(key, "workSpace") || !strcmp(key, "stream"))
         return pointer(v, &u);
+    r->out->printed++;
     if (!strcmp(key, "workSpaceSizeInBytes"))
         return number(v, &r->out->q.workspace_bytes);
     if (!strcmp(key, "beta")) {
@@ -223,39 +263,61 @@ static bool plain_field(reader *r, const char *key, const char *v)
     return false;
 }
 
+/* One more name on a list with room for it. */
+static void add_name(char *list, size_t size, const char *name)
+{
+    size_t n = strlen(list);
+    snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
+}
+
 static void name_elided(reader *r)
 {
-    static const char *const ops[] = {"trans_a", "trans_b"};
-    char *buf = r->out->elided;
-    size_t size = sizeof r->out->elided, n = (size_t)snprintf(buf, size, "alpha");
-    bool order = true, batch = true;
+    static const char *const orders[] = {"a/order", "b/order", "c/order", "d/order"};
+    static const char *const strides[] = {"a/stride", "b/stride", "c/stride", "d/stride"};
+    const struct {
+        bool printed;
+        const char *name;
+    } rest[] = {{r->op[0], "trans_a"},
+                {r->op[1], "trans_b"},
+                {r->epilogue, "epilogue"},
+                {r->compute, "compute"},
+                {r->scale, "scale"}};
+    char *all = r->out->elided, *each = r->out->elided_each;
+    size_t all_size = sizeof r->out->elided, each_size = sizeof r->out->elided_each;
+    bool order = true, batch = true, stride = true;
+    add_name(all, all_size, "alpha");
     for (int i = 0; i < LTM_COUNT; i++) {
         order &= r->order[i];
         batch &= r->batch[i];
+        if (!r->order[i])
+            add_name(each, each_size, orders[i]);
+        if (r->out->q.mat[i].batch > 1 && !r->stride[i]) {
+            stride = false;
+            add_name(each, each_size, strides[i]);
+        }
     }
     if (!order)
-        n += (size_t)snprintf(buf + n, size - n, ", order");
+        add_name(all, all_size, "order");
     if (!batch)
-        n += (size_t)snprintf(buf + n, size - n, ", batch");
-    for (int i = 0; i < 2; i++)
-        if (!r->op[i])
-            n += (size_t)snprintf(buf + n, size - n, ", %s", ops[i]);
-    if (!r->epilogue)
-        n += (size_t)snprintf(buf + n, size - n, ", epilogue");
-    if (!r->compute)
-        n += (size_t)snprintf(buf + n, size - n, ", compute");
-    if (!r->scale)
-        snprintf(buf + n, size - n, ", scale");
+        add_name(all, all_size, "batch");
+    if (!stride)
+        add_name(all, all_size, "stride");
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        if (!rest[i].printed) {
+            add_name(all, all_size, rest[i].name);
+            add_name(each, each_size, rest[i].name);
+        }
 }
 
 rp_code lt_trace_read(rp_err *e, lt_trace *out, const char *file, const char *line)
 {
     reader r = {.file = file, .line = line, .p = line, .out = out};
-    span level, function;
+    span function;
     char key[64], value[128];
-    *out = (lt_trace){0};
+    *out = (lt_trace){.algorithm_id = -1};
     lt_query_init(&out->q);
-    const char *body = head_end(line, &level, &function);
+    out->q.workspace_bytes = 0;
+    const char *body = call_head_end(line, &function);
     if (!body || *body != ' ' || function.n >= sizeof out->function)
         return fail(e, &r, "[…][cublasLt…Matmul] and fields");
     memcpy(out->function, function.p, function.n);
@@ -277,6 +339,9 @@ rp_code lt_trace_read(rp_err *e, lt_trace *out, const char *file, const char *li
     if (!r.beta)
         return fail(e, &r, "beta=");
     lt_query *q = &out->q;
+    for (int i = 0; i < LTM_COUNT; i++)
+        if (q->mat[i].batch > 1 && !r.stride[i])
+            q->mat[i].stride = 0;
     q->m = q->mat[LTM_D].rows;
     q->n = q->mat[LTM_D].cols;
     q->k = q->op[0] ? q->mat[LTM_A].rows : q->mat[LTM_A].cols;

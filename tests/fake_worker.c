@@ -25,6 +25,7 @@
 #include "gpu/job.h"
 #include "gpu/result.h"
 #include "verify/kernels.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,33 +79,64 @@ static void invent_device(result *r, bool other)
     r->l2_bytes = 1 << 20;
 }
 
+static const char *const library_types[DT_COUNT] = {
+    [DT_F16] = "R_16F", [DT_BF16] = "R_16BF",       [DT_F32] = "R_32F",         [DT_F64] = "R_64F",
+    [DT_I8] = "R_8I",   [DT_F8_E4M3] = "R_8F_E4M3", [DT_F8_E5M2] = "R_8F_E5M2", [DT_I32] = "R_32I"};
+
 /* As cuBLASLt prints a matrix, its defaults left out. */
 static const char *logged_matrix(fake *f, const lt_matrix *m)
 {
-    static const char *const types[DT_COUNT] = {[DT_F16] = "R_16F", [DT_BF16] = "R_16BF", [DT_F32] = "R_32F"};
-    return text(scratch_printf(f->sc, "[type=%s rows=%llu cols=%llu ld=%llu%s]", types[m->type],
+    const char *batch = "";
+    if (m->batch)
+        batch = text(scratch_printf(f->sc, " batchCount=%llu stridedBatchOffset=%llu",
+                                    (unsigned long long)m->batch, (unsigned long long)m->stride));
+    return text(scratch_printf(f->sc, "[type=%s rows=%llu cols=%llu ld=%llu%s%s]", library_types[m->type],
                                (unsigned long long)m->rows, (unsigned long long)m->cols,
-                               (unsigned long long)m->ld, m->order == LTO_ROW ? " order=ORDER_ROW" : ""));
+                               (unsigned long long)m->ld, m->order == LTO_ROW ? " order=ORDER_ROW" : "",
+                               batch));
+}
+
+/* A name of ours as the library spells it, behind its prefix. */
+static const char *spelled(fake *f, const char *prefix, const char *name)
+{
+    char *s = scratch_printf(f->sc, "%s%s", prefix, name);
+    for (char *c = s ? s + strlen(prefix) : NULL; c && *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return text(s);
+}
+
+static const char *logged_desc(fake *f, const job_step *s)
+{
+    const lt_call *c = &s->call;
+    const char *bias = "";
+    if (lt_epilogue_has_bias(c->epilogue))
+        bias = text(scratch_printf(f->sc, " biasPointer=0x7f0000500000%s%s",
+                                   c->bias_type == c->d.type ? "" : " biasDataType=",
+                                   c->bias_type == c->d.type ? "" : library_types[c->bias_type]));
+    return text(scratch_printf(
+        f->sc, "[computeType=%s scaleType=%s%s%s%s%s%s%s]",
+        spelled(f, "COMPUTE_", lt_compute_names[c->compute]), library_types[c->scale],
+        c->trans_a ? " transa=OP_T" : "", c->trans_b ? " transb=OP_T" : "",
+        c->epilogue == LTE_DEFAULT ? "" : spelled(f, " epilogue=EPILOGUE_", lt_epilogue_names[c->epilogue]),
+        bias, c->a.scaled ? " aScalePointer=0x7f0000600000" : "",
+        c->b.scaled ? " bScalePointer=0x7f0000600100" : ""));
 }
 
 static const char *logged_call(fake *f, const job_step *s)
 {
-    static const char *const epilogues[LTE_COUNT] = {"", " epilogue=EPILOGUE_RELU", " epilogue=EPILOGUE_BIAS",
-                                                     " epilogue=EPILOGUE_RELU_BIAS"};
     const lt_call *c = &s->call;
     return text(scratch_printf(
         f->sc,
         "[Trace][cublasLtMatmul] A=0X7F0000000000 Adesc=%s B=0X7F0000100000 Bdesc=%s C=0X7F0000200000 "
         "Cdesc=%s "
-        "D=0X7F0000%s00000 Ddesc=%s computeDesc=[computeType=COMPUTE_32F scaleType=R_32F%s%s%s%s] "
+        "D=0X7F0000%s00000 Ddesc=%s computeDesc=%s "
         "algo=[algoId=66 tile=MATMUL_TILE_128x64 stages=MATMUL_STAGES_64xAUTO customOption=3 "
         "clusterShape=CLUSTER_SHAPE_1x2x1] workSpace=0X7F0000400000 workSpaceSizeInBytes=%llu beta=%d "
         "outOfPlace=%d "
         "stream=0X1\n",
         logged_matrix(f, &c->a), logged_matrix(f, &c->b), logged_matrix(f, &c->c), s->c == s->d ? "2" : "3",
-        logged_matrix(f, &c->d), c->trans_a ? " transa=OP_T" : "", c->trans_b ? " transb=OP_T" : "",
-        epilogues[c->epilogue], lt_epilogue_has_bias(c->epilogue) ? " biasPointer=0x7f0000500000" : "",
-        (unsigned long long)c->workspace_bytes, c->beta_one ? 1 : 0, s->c == s->d ? 0 : 1));
+        logged_matrix(f, &c->d), logged_desc(f, s), (unsigned long long)c->workspace_bytes,
+        c->beta_one ? 1 : 0, s->c == s->d ? 0 : 1));
 }
 
 static void invent_graph(fake *f)

@@ -1,5 +1,7 @@
 #include "verify/intercept.h"
 #include "plan/calls.h"
+#include "plan/lt_call.h"
+#include "plan/lt_trace.h"
 #include <stdio.h>
 
 typedef struct {
@@ -17,21 +19,34 @@ static void differs(void *ctx, const char *field, const char *expected, const ch
                  "expected %s %s as resolved, found %s in the library's log", field, expected, actual);
 }
 
-static void check_line(findings *fs, intercept_counts *c, const resolved_call *r, const lt_logged *l,
+static void check_line(findings *fs, intercept_counts *c, const resolved_call *r, const lt_trace *t,
                        place *at)
 {
     static const char *const truth[] = {"false", "true"};
-    lt_call_compare(&r->call, &l->call, differs, at);
-    bool out_of_place = r->buffer[LT_C] != r->buffer[LT_D];
-    if (out_of_place != l->out_of_place)
-        differs(at, "outOfPlace", truth[out_of_place], truth[l->out_of_place]);
-    if (l->sm_count_target)
+    lt_call logged;
+    const char *foreign = lt_call_of_query(&logged, &t->q);
+    if (foreign) {
+        char where[32];
+        snprintf(where, sizeof where, "line %llu", (unsigned long long)at->line);
+        findings_add(fs, FIND_RUN_INTERCEPT, at->file, where, NULL, foreign,
+                     "expected a call as one can be resolved, found %s in the library's log", foreign);
+    } else {
+        logged.a.scaled = t->scaled[0];
+        logged.b.scaled = t->scaled[1];
+        lt_call_compare(&r->call, &logged, differs, at);
+    }
+    if (t->other_scales)
+        differs(at, "cScalePointer, dScalePointer, amaxDPointer", "unset", "set");
+    bool out_of_place = r->buffer[LT_C] != r->buffer[LT_D], bias = t->pointer[LT_PTR_BIAS] != 0;
+    if (out_of_place != t->out_of_place)
+        differs(at, "outOfPlace", truth[out_of_place], truth[t->out_of_place]);
+    if (t->sm_count_target)
         differs(at, "smCountTarget", "unset", "set");
-    if (r->has[LT_BIAS] != l->has_bias)
-        differs(at, "biasPointer", truth[r->has[LT_BIAS]], truth[l->has_bias]);
-    c->fields += l->printed;
+    if (r->has[LT_BIAS] != bias)
+        differs(at, "biasPointer", truth[r->has[LT_BIAS]], truth[bias]);
+    c->fields += t->printed;
     c->not_observed = scratch_printf(fs->sc, "alpha, the heuristic preference%s%s",
-                                     *l->elided ? ", defaults the line elides: " : "", l->elided);
+                                     *t->elided_each ? ", defaults the line elides: " : "", t->elided_each);
 }
 
 rp_code intercept_check(rp_err *e, findings *fs, intercept_counts *out, const resolved_call *calls,
@@ -41,13 +56,13 @@ rp_code intercept_check(rp_err *e, findings *fs, intercept_counts *out, const re
     while (*log) {
         size_t len = strcspn(log, "\n");
         const char *line = scratch_strndup(fs->sc, log, len);
-        lt_logged l;
+        lt_trace t;
         place at = {.fs = fs, .file = file, .line = c.calls + 1};
         if (!line)
             return err_nomem(e);
         if (c.calls < n) {
-            if (!lt_log_read(e, &l, fs->sc, file, line))
-                check_line(fs, &c, &calls[c.calls], &l, &at);
+            if (!lt_trace_read(e, &t, file, line))
+                check_line(fs, &c, &calls[c.calls], &t, &at);
             else if (!err_to_finding(e, fs))
                 return e->code;
         }

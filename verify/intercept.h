@@ -4,7 +4,6 @@
 #define VERIFY_INTERCEPT_H
 
 #include "artifacts/base/finding.h"
-#include "plan/lt_log.h"
 #include "plan/resolve.h"
 
 typedef struct {

@@ -92,6 +92,19 @@ Test(intercept, each_field_differs)
         {"transb=OP_T", "transb=OP_T smCountTarget=132", "smCountTarget", "unset", "set"},
         {"beta=0", "beta=1", "beta", "0", "1"},
         {"outOfPlace=0", "outOfPlace=1", "outOfPlace", "false", "true"},
+        {"COMPUTE_32F", "COMPUTE_32F_FAST_TF32", "compute", "32f", "32f_fast_tf32"},
+        {"COMPUTE_32F", "COMPUTE_16F", "compute", "32f", "16f"},
+        {"scaleType=R_32F", "scaleType=R_64F", "scale", "f32", "f64"},
+        {"Adesc=[type=R_16F", "Adesc=[type=R_8F_E4M3", "a/type", "f16", "f8_e4m3"},
+        {"transb=OP_T", "transb=OP_T epilogue=EPILOGUE_GELU", "epilogue", "default", "gelu"},
+        {"transb=OP_T", "transb=OP_T aScalePointer=0x1", "a/scaled", "false", "true"},
+        {"transb=OP_T", "transb=OP_T bScalePointer=0x1", "b/scaled", "false", "true"},
+        {"transb=OP_T", "transb=OP_T cScalePointer=0x1", "cScalePointer, dScalePointer, amaxDPointer",
+         "unset", "set"},
+        {"transb=OP_T", "transb=OP_T dScalePointer=0x1", "cScalePointer, dScalePointer, amaxDPointer",
+         "unset", "set"},
+        {"transb=OP_T", "transb=OP_T amaxDPointer=0x1", "cScalePointer, dScalePointer, amaxDPointer", "unset",
+         "set"},
         {"workSpaceSizeInBytes=33554432", "workSpaceSizeInBytes=1048576", "workspace_bytes", "33554432",
          "1048576"},
     };
@@ -154,5 +167,90 @@ Test(intercept, a_line_not_understood)
     cr_expect(!strncmp(fs.v[0].where, "column ", 7) && strstr(fs.v[0].message, "pointerMode"), "%s",
               fs.v[0].message);
     cr_expect(t_found(&fs, FIND_RUN_INTERCEPT, "lt.log", "line 2, beta"));
+    scratch_free(sc);
+}
+
+/* What no call can be resolved to is one finding about the line. */
+Test(intercept, what_no_call_has)
+{
+    static const struct {
+        const char *from, *to, *actual;
+    } cases[] = {
+        {"beta=0", "beta=2", "alpha other than 1, or beta other than 0 and 1"},
+        {"beta=0", "beta=0.5", "alpha other than 1, or beta other than 0 and 1"},
+        {"beta=0", "beta=nan", "alpha other than 1, or beta other than 0 and 1"},
+        {"transb=OP_T", "transb=OP_C", "a conjugate transpose"},
+        {"Bdesc=[type=R_16F rows=40 cols=56 ld=56 order=ORDER_ROW",
+         "Bdesc=[type=R_16F rows=40 cols=56 ld=56 order=ORDER_COL32", "a tiled order"},
+        {"transb=OP_T", "transb=OP_T epilogue=EPILOGUE_GELU_AUX",
+         "an epilogue with an auxiliary matrix or a gradient"},
+        {"transb=OP_T", "transb=OP_T aScaleMode=VEC128_32F",
+         "a scale mode other than one value for the whole operand"},
+        {"ld=24] D=", "ld=24 batchCount=0] D=", "a batch of none, or a negative stride"},
+        {"ld=24] D=", "ld=24 batchCount=2 stridedBatchOffset=-1] D=",
+         "a batch of none, or a negative stride"},
+    };
+    scratch *sc = scratch_new(0);
+    const resolved_call c = the_call(sc);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        findings fs;
+        check(&fs, sc, &c, 1, changed(sc, cases[i].from, cases[i].to));
+        cr_assert_eq(fs.n, 1, "%s: %s", cases[i].to, t_list(sc, &fs));
+        cr_expect(t_found(&fs, FIND_RUN_INTERCEPT, "lt.log", "line 1"), "%s: %s", cases[i].to,
+                  t_list(sc, &fs));
+        cr_expect_str_eq(fs.v[0].actual, cases[i].actual);
+    }
+    scratch_free(sc);
+}
+
+/* Batch, scales and the bias's own type, each compared. */
+Test(intercept, wide_calls)
+{
+    static const char *const wide[][2] = {
+        {"Adesc=[type=R_16F rows=24 cols=56",
+         "Adesc=[type=R_8F_E4M3 batchCount=3 stridedBatchOffset=1344 rows=24 cols=56"},
+        {"Bdesc=[type=R_16F", "Bdesc=[batchCount=3 type=R_8F_E4M3"},
+        {"ld=24] D=", "ld=24 batchCount=3 stridedBatchOffset=960] D="},
+        {"ld=24] computeDesc", "ld=24 batchCount=3 stridedBatchOffset=960] computeDesc"},
+        {"transb=OP_T]", "transb=OP_T epilogue=EPILOGUE_GELU_BIAS biasPointer=0x9 biasDataType=R_16BF "
+                         "aScalePointer=0x1]"}};
+    scratch *sc = scratch_new(0);
+    findings fs;
+    resolved_call c = the_call(sc);
+    lt_matrix *m[] = {&c.call.a, &c.call.b, &c.call.c, &c.call.d};
+    static const uint64_t strides[] = {1344, 0, 960, 960};
+    for (int i = 0; i < 4; i++) {
+        m[i]->batch = 3;
+        m[i]->stride = strides[i];
+    }
+    c.call.a.type = c.call.b.type = DT_F8_E4M3;
+    c.call.a.scaled = true;
+    c.call.epilogue = LTE_GELU_BIAS;
+    c.call.bias_type = DT_BF16;
+    c.has[LT_BIAS] = c.has[LT_SCALE_A] = true;
+    span s = span_str(LINE);
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        s = t_replaced(sc, s, wide[i][0], wide[i][1]);
+    const char *line = scratch_strndup(sc, (const char *)s.p, s.n);
+    intercept_counts n = check(&fs, sc, &c, 1, line);
+    cr_assert_eq(fs.n, 0, "%s", t_list(sc, &fs));
+    cr_expect_str_eq(n.not_observed, "alpha, the heuristic preference, defaults the line elides: b/stride, "
+                                     "c/order, d/order, trans_a");
+    const struct {
+        const char *from, *to, *field;
+    } cases[] = {{"batchCount=3 stridedBatchOffset=1344", "batchCount=3 stridedBatchOffset=1345", "a/stride"},
+                 {"batchCount=3 stridedBatchOffset=1344", "batchCount=4 stridedBatchOffset=1344", "a/batch"},
+                 {"Bdesc=[batchCount=3", "Bdesc=[batchCount=3 stridedBatchOffset=2240", "b/stride"},
+                 {" biasDataType=R_16BF", "", "bias_type"},
+                 {" aScalePointer=0x1", "", "a/scaled"},
+                 {" biasPointer=0x9", "", "biasPointer"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        s = t_replaced(sc, span_str(line), cases[i].from, cases[i].to);
+        check(&fs, sc, &c, 1, scratch_strndup(sc, (const char *)s.p, s.n));
+        cr_assert_eq(fs.n, 1, "%s: %s", cases[i].to, t_list(sc, &fs));
+        cr_expect(
+            t_found(&fs, FIND_RUN_INTERCEPT, "lt.log", scratch_printf(sc, "line 1, %s", cases[i].field)),
+            "%s: %s", cases[i].to, t_list(sc, &fs));
+    }
     scratch_free(sc);
 }
