@@ -109,12 +109,17 @@ static span header_of(maker *m, const char *path, uint64_t bytes, char type)
     return span_of(h, TAR_BLOCK);
 }
 
-/* An entry of this type with a text of one block. */
-static span with_entry(maker *m, size_t at, const char *name, char type, const char *text)
+static span block_of(maker *m, const char *text)
 {
     uint8_t *block = scratch_alloc(m->sc, TAR_BLOCK);
     memcpy(block, text, strlen(text));
-    span s = t_splice(m->sc, m->g->stream, at, 0, span_of(block, strlen(text) ? TAR_BLOCK : 0));
+    return span_of(block, TAR_BLOCK);
+}
+
+/* An entry of this type with a text of one block. */
+static span with_entry(maker *m, size_t at, const char *name, char type, const char *text)
+{
+    span s = t_splice(m->sc, m->g->stream, at, 0, span_of(block_of(m, text).p, strlen(text) ? TAR_BLOCK : 0));
     return framed(m, t_splice(m->sc, s, at, 0, header_of(m, name, strlen(text), type)));
 }
 
@@ -172,6 +177,23 @@ void hostile_streams(maker *m)
         give(m, with_entry(m, end, "x", types[i], ""), FIND_CONTAINER_END, "", "stream byte *",
              "an entry of type %c behind the last file", types[i]);
     }
+    /* A size for the next file that a reader gives to the long name in between. */
+    span confused = t_splice(m->sc, s, first, 0, header_of(m, "longname", 13, 'L'));
+    confused = t_splice(m->sc, confused, first + TAR_BLOCK, 0, block_of(m, "longname.txt"));
+    confused = t_splice(m->sc, confused, first, 0, block_of(m, "13 size=2048\n"));
+    confused = t_splice(m->sc, confused, first, 0, header_of(m, "capture.json", 13, 'x'));
+    give(m, framed(m, confused), FIND_CONTAINER_EXTENDED, NULL, "stream byte *",
+         "a size of 2,048 before a long name");
+    m->answers = CASE_B05;
+    give(m, with_entry(m, first, "capture.json", 'x', "22 GNU.sparse.major=1\n"), FIND_CONTAINER_EXTENDED, NULL,
+         "stream byte *", "a sparse file of the newer kind");
+    m->answers = CASE_NONE;
+    give(m, with_entry(m, end, entry_path(m->g, 1), '0', "EVIL"), FIND_FILE_DUPLICATE, entry_path(m->g, 1),
+         "stream byte *", "a file a second time, with other bytes");
+    m->answers = CASE_B10;
+    give(m, with_entry(m, end, MANIFEST_PATH, '0', "{\"files\": []}"), FIND_FILE_DUPLICATE, MANIFEST_PATH,
+         "stream byte *", "a second manifest that lists other files");
+    m->answers = CASE_NONE;
     give(m, with_entry(m, 0, "x", '0', "text"), FIND_CONTAINER_ORDER, "", "stream byte 0",
          "a file before manifest.json");
     give(m, framed(m, t_splice(m->sc, s, 0, first, span_of(NULL, 0))), FIND_CONTAINER_ORDER, "",
@@ -310,6 +332,7 @@ void hostile_frames(maker *m)
     span large = packed(m, span_of(zeros, (4 << 20) + 1), true, true, 0);
     give(m, joined(m, half, large), FIND_CONTAINER_FRAME, "", middle, "a frame of more than 4 MiB");
     /* Bombs: a few bytes that decode to very many. */
+    m->answers = CASE_B08;
     give(m, joined(m, one, t_frames(m->sc, span_of(zeros, 64 << 20), 4 << 20)), FIND_CONTAINER_END, "",
          "stream byte *", "64 MiB of zeros in frames behind the end");
     span bomb = t_splice(m->sc, s, s.n, 0, span_of(zeros, 60 << 20));
@@ -317,6 +340,7 @@ void hostile_frames(maker *m)
          "60 MiB of zeros in the frame");
     give(m, packed(m, t_splice(m->sc, span_of(s.p, 512), 512, 0, span_of(zeros, 60 << 20)), false, false, 0),
          FIND_JSON_SYNTAX, MANIFEST_PATH, "byte 0", "zeros where manifest.json should be");
+    m->answers = CASE_NONE;
 }
 
 void hostile_swaps(maker *m, bool all)

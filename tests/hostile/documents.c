@@ -23,43 +23,44 @@ static const struct {
     const char *insert; /* behind the first '{' */
     size_t n;
     const char *what;
+    hostile_case answers; /* CASE_NONE: that of the finding */
 } texts[] = {
-    {FIND_JSON_SYNTAX, "\"a\":NaN,", 8, "NaN"},
-    {FIND_JSON_SYNTAX, "\"a\":Infinity,", 13, "Infinity"},
-    {FIND_JSON_SYNTAX, "\"a\":-Infinity,", 14, "-Infinity"},
-    {FIND_JSON_SYNTAX, "\"a\":01,", 7, "a leading zero"},
-    {FIND_JSON_SYNTAX, "\"a\":1.,", 7, "a number that ends in a point"},
-    {FIND_JSON_SYNTAX, "\"a\":.5,", 7, "a number that begins with a point"},
-    {FIND_JSON_SYNTAX, "\"a\":+1,", 7, "a plus sign"},
-    {FIND_JSON_SYNTAX, "\"a\":0x10,", 9, "a hexadecimal number"},
-    {FIND_JSON_SYNTAX, "\"a\":1e,", 7, "an exponent without digits"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\n\",", 8, "a newline in a string"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\x01\",", 8, "a control character in a string"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\\u0000\",", 13, "an escaped NUL"},
-    {FIND_JSON_SYNTAX, "\"k\\u0000hidden\":1,", 18, "an escaped NUL in a key"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\0\",", 8, "a NUL in a string"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\\ud800\",", 13, "a lone high surrogate"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\\udc00\",", 13, "a lone low surrogate"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\\ud800\\ud800\",", 19, "two high surrogates"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\\x41\",", 11, "an unknown escape"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\xff\xfe\",", 9, "bytes that are not UTF-8"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\xc0\xaf\",", 9, "an overlong slash"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\xed\xa0\x80\",", 10, "a surrogate in UTF-8"},
-    {FIND_JSON_SYNTAX, "\"a\":\"\xf4\x90\x80\x80\",", 11, "a code point above U+10FFFF"},
-    {FIND_JSON_SYNTAX, "'a':1,", 6, "single quotes"},
-    {FIND_JSON_SYNTAX, "a:1,", 4, "a bare key"},
-    {FIND_JSON_SYNTAX, "/* */", 5, "a comment"},
-    {FIND_JSON_SYNTAX, "// x\n", 5, "a line comment"},
-    {FIND_JSON_SYNTAX, ",", 1, "a comma too many"},
-    {FIND_JSON_SYNTAX, "\"a\":[1,],", 9, "a comma at the end of an array"},
-    {FIND_JSON_SYNTAX, "\"a\":True,", 9, "True"},
-    {FIND_JSON_SYNTAX, "\"a\" 1,", 6, "no colon"},
-    {FIND_JSON_NUMBER, "\"annotations\":{\"x\":1e400},", 26, "a number beyond all, where nobody reads it"},
-    {FIND_JSON_DUPLICATE_KEY, "\"n\":1,\"n\":2,\"N\":3,", 18, "a key twice"},
-    {FIND_JSON_DUPLICATE_KEY, "\"\\u006e\":1,\"n\":2,", 17, "a key twice, once escaped"},
-    {FIND_JSON_DUPLICATE_KEY, "\"format\":\"x\",", 13, "the format twice"},
-    {FIND_JSON_UNKNOWN_KEY, "\"surplus\":1,", 12, "an unknown key"},
-    {FIND_JSON_UNKNOWN_KEY, "\"Format\":1,", 11, "a known key in other case"},
+    {FIND_JSON_SYNTAX, "\"a\":NaN,", 8, "NaN", CASE_B13},
+    {FIND_JSON_SYNTAX, "\"a\":Infinity,", 13, "Infinity", CASE_B13},
+    {FIND_JSON_SYNTAX, "\"a\":-Infinity,", 14, "-Infinity", CASE_B13},
+    {FIND_JSON_SYNTAX, "\"a\":01,", 7, "a leading zero", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":1.,", 7, "a number that ends in a point", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":.5,", 7, "a number that begins with a point", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":+1,", 7, "a plus sign", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":0x10,", 9, "a hexadecimal number", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":1e,", 7, "an exponent without digits", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\n\",", 8, "a newline in a string", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\x01\",", 8, "a control character in a string", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\\u0000\",", 13, "an escaped NUL", CASE_B11},
+    {FIND_JSON_SYNTAX, "\"k\\u0000hidden\":1,", 18, "an escaped NUL in a key", CASE_B11},
+    {FIND_JSON_SYNTAX, "\"a\":\"\0\",", 8, "a NUL in a string", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\\ud800\",", 13, "a lone high surrogate", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\\udc00\",", 13, "a lone low surrogate", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\\ud800\\ud800\",", 19, "two high surrogates", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\\x41\",", 11, "an unknown escape", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\xff\xfe\",", 9, "bytes that are not UTF-8", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\xc0\xaf\",", 9, "an overlong slash", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\xed\xa0\x80\",", 10, "a surrogate in UTF-8", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":\"\xf4\x90\x80\x80\",", 11, "a code point above U+10FFFF", CASE_NONE},
+    {FIND_JSON_SYNTAX, "'a':1,", 6, "single quotes", CASE_NONE},
+    {FIND_JSON_SYNTAX, "a:1,", 4, "a bare key", CASE_NONE},
+    {FIND_JSON_SYNTAX, "/* */", 5, "a comment", CASE_NONE},
+    {FIND_JSON_SYNTAX, "// x\n", 5, "a line comment", CASE_NONE},
+    {FIND_JSON_SYNTAX, ",", 1, "a comma too many", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":[1,],", 9, "a comma at the end of an array", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\":True,", 9, "True", CASE_NONE},
+    {FIND_JSON_SYNTAX, "\"a\" 1,", 6, "no colon", CASE_NONE},
+    {FIND_JSON_NUMBER, "\"annotations\":{\"x\":1e400},", 26, "a number beyond all, where nobody reads it", CASE_NONE},
+    {FIND_JSON_DUPLICATE_KEY, "\"n\":1,\"n\":2,\"N\":3,", 18, "a key twice", CASE_NONE},
+    {FIND_JSON_DUPLICATE_KEY, "\"\\u006e\":1,\"n\":2,", 17, "a key twice, once escaped", CASE_NONE},
+    {FIND_JSON_DUPLICATE_KEY, "\"format\":\"x\",", 13, "the format twice", CASE_NONE},
+    {FIND_JSON_UNKNOWN_KEY, "\"surplus\":1,", 12, "an unknown key", CASE_NONE},
+    {FIND_JSON_UNKNOWN_KEY, "\"Format\":1,", 11, "a known key in other case", CASE_NONE},
 };
 
 static const struct {
@@ -94,9 +95,12 @@ static span nested(maker *m, span text, unsigned depth)
 /* With a document's text in hand, every fault of JSON that a text can have. */
 static void faults_of_json(maker *m, const char *path, span text, span (*put)(maker *, const char *, span))
 {
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        m->answers = texts[i].answers;
         give(m, put(m, path, inserted(m, text, texts[i].insert, texts[i].n)), texts[i].id, path, NULL,
              "%s in %s", texts[i].what, path);
+        m->answers = CASE_NONE;
+    }
     for (size_t i = 0; i < sizeof around / sizeof *around; i++)
         give(m, put(m, path, wrapped(m, text, around[i].before, around[i].behind)), FIND_JSON_SYNTAX, path,
              "byte *", "%s in %s", around[i].what, path);
@@ -348,7 +352,7 @@ static void fixture(maker *m, span bytes, const char *what)
     for (size_t i = 0; i < m->g->tree.n && !path; i++)
         if (manifest_role_of(m->g->tree.v[i].path) == ROLE_FIXTURE)
             path = m->g->tree.v[i].path;
-    expected x = {.id = FIND_FIXTURE_FORMAT, .what = what, .file = path, .full = true};
+    expected x = {.id = FIND_FIXTURE_FORMAT, .answers = case_of(FIND_FIXTURE_FORMAT), .what = what, .file = path, .full = true};
     m->out(m->ctx, &x, with_document(m, path, bytes));
 }
 

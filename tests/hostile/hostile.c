@@ -2,7 +2,7 @@
  *
  *   hostile [--sample]      check all, or the fixed sample; REPLAY_FULL=1 asks for all and for every pair of
  * entries swapped hostile --write DIR     write them as DIR/NNNN-FINDING.tar.zst, and DIR/expected.tsv: name,
- * finding, file, place, what
+ * finding, case, file, place, what
  *
  * Nothing broken is kept in the repository: what is made is the same each time. */
 #include "tests/hostile/hostile.h"
@@ -20,9 +20,55 @@ typedef struct {
     FILE *list;
     bool sample;
     size_t n, checked, bad;
-    size_t by_id[FIND_COUNT];
+    size_t by_id[FIND_COUNT], by_case[CASE_COUNT];
     int fd; /* a memory file that each archive is put into */
 } corpus;
+
+static const char *const case_names[CASE_COUNT] = {"-",   "B01", "B02", "B04", "B05", "B07",
+                                                   "B08", "B10", "B11", "B13", "B14", "B16"};
+
+hostile_case case_of(finding_id id)
+{
+    switch (id) {
+    case FIND_CONTAINER_EXTENDED:
+        return CASE_B01;
+    case FIND_CONTAINER_LINK:
+    case FIND_CONTAINER_DEVICE:
+    case FIND_CONTAINER_TYPE:
+        return CASE_B02;
+    case FIND_FILE_DUPLICATE:
+    case FIND_MANIFEST_DUPLICATE:
+    case FIND_MANIFEST_CASE:
+        return CASE_B04;
+    case FIND_CONTAINER_SPARSE:
+    case FIND_FILE_SIZE:
+        return CASE_B05;
+    case FIND_CONTAINER_ZSTD:
+    case FIND_CONTAINER_CHECKSUM:
+    case FIND_CONTAINER_SKIPPABLE:
+    case FIND_CONTAINER_FRAME:
+    case FIND_CONTAINER_TRUNCATED:
+    case FIND_CONTAINER_TRAILING:
+        return CASE_B07;
+    case FIND_CONTAINER_WINDOW:
+        return CASE_B08;
+    case FIND_FILE_EXTRA:
+    case FIND_FILE_MISSING:
+        return CASE_B10;
+    case FIND_JSON_DUPLICATE_KEY:
+    case FIND_JSON_UNKNOWN_KEY:
+        return CASE_B11;
+    case FIND_JSON_NUMBER:
+        return CASE_B13;
+    case FIND_JSON_SYNTAX:
+    case FIND_JSON_DEPTH:
+        return CASE_B14;
+    case FIND_FIXTURE_FORMAT:
+        return CASE_B16;
+    default:
+        return CASE_NONE;
+    }
+}
 
 static bool fits(const expected *x, finding_id id, const char *file, const char *where)
 {
@@ -73,12 +119,13 @@ static void take(void *ctx, const expected *x, span archive)
     char path[64];
     size_t i = c->n++;
     c->by_id[x->id]++;
+    c->by_case[x->answers]++;
     if (c->dir) {
         char name[128];
         snprintf(name, sizeof name, "%04zu-%s.tar.zst", i, finding_name(x->id));
         scratch *sc = scratch_new(0);
         t_write(sc, c->dir, name, archive);
-        fprintf(c->list, "%s\t%s\t%s\t%s\t%s\n", name, finding_name(x->id), x->file ? x->file : "*",
+        fprintf(c->list, "%s\t%s\t%s\t%s\t%s\t%s\n", name, finding_name(x->id), case_names[x->answers], x->file ? x->file : "*",
                 x->where ? x->where : "*", x->what);
         scratch_free(sc);
         return;
@@ -98,7 +145,11 @@ void give(maker *m, span archive, finding_id id, const char *file, const char *w
 {
     va_list ap;
     va_start(ap, what);
-    expected x = {.id = id, .file = file, .where = where, .what = scratch_vprintf(m->sc, what, ap)};
+    expected x = {.id = id,
+                  .answers = m->answers ? m->answers : case_of(id),
+                  .file = file,
+                  .where = where,
+                  .what = scratch_vprintf(m->sc, what, ap)};
     va_end(ap);
     m->out(m->ctx, &x, archive);
 }
@@ -249,6 +300,12 @@ int main(int argc, char **argv)
     size_t ids = 0;
     for (int i = 0; i < FIND_COUNT; i++)
         ids += c.by_id[i] > 0;
+    printf("cases:");
+    for (int i = 1; i < CASE_COUNT; i++) {
+        printf(" %s %zu", case_names[i], c.by_case[i]);
+        c.bad += !c.by_case[i];
+    }
+    printf(", other faults %zu\n", c.by_case[CASE_NONE]);
     if (c.list)
         fclose(c.list);
     close(c.fd);
