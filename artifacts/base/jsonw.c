@@ -232,7 +232,7 @@ void jw_f64(jw *j, const char *key, double v)
 {
     assert(!j || j->style != JW_CANON);
     if (!isfinite(v)) {
-        jw_null(j, key);
+        jw_str(j, key, isnan(v) ? "NaN" : v < 0 ? "-Infinity" : "Infinity");
         return;
     }
     char t[40];

@@ -29,8 +29,9 @@ void jw_str(jw *j, const char *key, const char *s); /* NULL writes null */
 void jw_strn(jw *j, const char *key, span s);       /* must be UTF-8; other bytes become U+FFFD */
 void jw_u64(jw *j, const char *key, uint64_t v);
 void jw_i64(jw *j, const char *key, int64_t v);
-void jw_f64(jw *j, const char *key,
-            double v); /* shortest form that reads back; not finite writes null; not in JW_CANON */
+/* The shortest form that reads back; "NaN", "Infinity" or "-Infinity", so that it is no number to anybody and
+ * not taken for one that was not measured. Not in JW_CANON. */
+void jw_f64(jw *j, const char *key, double v);
 void jw_bool(jw *j, const char *key, bool v);
 void jw_null(jw *j, const char *key);
 void jw_digest(jw *j, const char *key, digest d);

@@ -124,10 +124,12 @@ Test(jsonw, numbers)
     jw_f64(j, NULL, 5e-324);
     jw_f64(j, NULL, 1.7976931348623157e308);
     jw_f64(j, NULL, INFINITY);
+    jw_f64(j, NULL, -INFINITY);
     jw_f64(j, NULL, NAN);
+    jw_f64(j, NULL, -NAN);
     jw_end(j);
     expect_text(j, "[18446744073709551615,-9223372036854775808,0.1,0.3333333333333333,2,-0,5e-324,"
-                   "1.7976931348623157e+308,null,null]");
+                   "1.7976931348623157e+308,\"Infinity\",\"-Infinity\",\"NaN\",\"NaN\"]");
 }
 
 /* What is written reads back, with our own reader. */
