@@ -25,14 +25,59 @@ static void say(const auditing *g, const char *folder, const char *status)
     fflush(g->progress);
 }
 
+/* Behind the phase's own folder, whose name is *n bytes before it; NULL: not below phases/. */
+static const char *below_phase(const char *file, int *n)
+{
+    const char *name = strncmp(file, "phases/", 7) ? NULL : file + 7,
+               *slash = name ? strchr(name, '/') : NULL;
+    *n = slash ? (int)(slash - name) : 0;
+    return slash;
+}
+
+/* The same numbers out of another phase. */
+static bool same_numbers(const finding *a, const finding *b)
+{
+    int n;
+    const char *x = below_phase(a->file, &n), *y = below_phase(b->file, &n);
+    return a->id == b->id && x && y && !strcmp(x, y) && !strcmp(a->where, b->where) &&
+           !strcmp(a->message, b->message);
+}
+
+/* A finding's message; of numbers that several phases gave alike, with the phases. NULL: an earlier one has
+ * said it. */
+static const char *message_of(auditing *g, const findings *fs, size_t i)
+{
+    const finding *f = &fs->v[i];
+    const char *phases = "";
+    size_t seen = 0;
+    if (f->id != FIND_RUN_NUMERIC)
+        return f->message;
+    for (size_t k = 0; k < i; k++)
+        if (same_numbers(&fs->v[k], f))
+            return NULL;
+    for (size_t k = i; k < fs->n && phases; k++) {
+        int n;
+        if (!same_numbers(f, &fs->v[k]))
+            continue;
+        const char *end = below_phase(fs->v[k].file, &n);
+        phases = scratch_printf(g->sc, "%s%s%.*s", phases, seen++ ? ", " : "", n, end - n);
+    }
+    if (seen < 2 || !phases)
+        return f->message;
+    const char *all = scratch_printf(g->sc, "%s (alike in the phases %s)", f->message, phases);
+    return all ? all : f->message;
+}
+
 /* Findings of a folder, under its name. */
 static void take_findings(auditing *g, const char *folder, const report *r)
 {
     for (size_t i = 0; i < r->fs.n; i++) {
         const finding *f = &r->fs.v[i];
-        const char *file = scratch_printf(g->sc, "%s/%s", folder, f->file);
-        findings_add(&g->a->r->fs, f->id, file ? file : folder, f->where, f->expected, f->actual, "%s",
-                     f->message);
+        const char *message = message_of(g, &r->fs, i),
+                   *file = scratch_printf(g->sc, "%s/%s", folder, f->file);
+        if (message)
+            findings_add(&g->a->r->fs, f->id, file ? file : folder, f->where, f->expected, f->actual, "%s",
+                         message);
     }
     g->a->r->fs.nomem |= r->fs.nomem;
     g->unanswered |= report_verdict(r) == CHECK_NOT_CHECKABLE;

@@ -210,6 +210,18 @@ Test(campaign, rejected_run)
     expect_figure(a, "phases", "passed", 0, 0);
     expect_figure(a, "checks_passed", NULL, 0, 0);
     expect_figure(a, "distinct_plans", NULL, 1, 1);
+    /* The same numbers in both phases are one finding of each run. */
+    js_node *all = rig_at(a, "findings");
+    size_t small = 0, second = 0;
+    for (size_t i = 0; i < js_len(all); i++) {
+        const char *file = rig_text(js_at(all, i), "file");
+        cr_expect_str_eq(rig_text(js_at(all, i), "id"), "run.numeric");
+        cr_expect(strstr(file, "/phases/1-validate/outputs/"), "%s", file);
+        cr_expect(strstr(rig_text(js_at(all, i), "message"), "(alike in the phases 1-validate, 2-timing-1)"));
+        small += !strncmp(file, "small/", 6);
+        second += !strncmp(file, "small-2/", 8);
+    }
+    cr_expect(small && small == second && small + second == js_len(all), "%s", rig_list(&g, a));
     ran r = rig_run(&g, NULL, "audit c");
     cr_assert(strstr(r.out, "audit: every claim holds, and not every run passed"), "%s", r.out);
     cr_assert(!strstr(r.out, " us ["), "%s", r.out);
