@@ -43,11 +43,11 @@ __attribute__((destructor)) static void end(void)
 {
     const char *path = getenv("FAULT_COUNT");
     char text[32];
+    long n = calls;
+    kind[0] = 0; /* what follows is not the program's */
     int fd = path ? (int)open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644) : -1;
     if (fd < 0)
         return;
-    long n = calls;
-    kind[0] = 0;
     (void)!write(fd, text, (size_t)snprintf(text, sizeof text, "%ld\n", n));
     close(fd);
 }
