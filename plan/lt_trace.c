@@ -253,8 +253,10 @@ static bool plain_field(reader *r, const char *key, const char *v)
     if (!strcmp(key, "workSpaceSizeInBytes"))
         return number(v, &r->out->q.workspace_bytes);
     if (!strcmp(key, "beta")) {
-        r->out->q.beta = strtod(v, &end);
-        return r->beta = *v && !*end;
+        /* The library prints 0, and "?" for every other value (seen with cuBLASLt 13.1.0). */
+        r->out->beta_unsaid = !strcmp(v, "?");
+        r->out->q.beta = r->out->beta_unsaid ? 1 : strtod(v, &end);
+        return r->beta = r->out->beta_unsaid || (*v && !*end);
     }
     if (!strcmp(key, "outOfPlace") && number(v, &u) && u <= 1) {
         r->out->out_of_place = u == 1;
@@ -286,6 +288,8 @@ static void name_elided(reader *r)
     size_t all_size = sizeof r->out->elided, each_size = sizeof r->out->elided_each;
     bool order = true, batch = true, stride = true;
     add_name(all, all_size, "alpha");
+    if (r->out->beta_unsaid)
+        add_name(all, all_size, "beta");
     for (int i = 0; i < LTM_COUNT; i++) {
         order &= r->order[i];
         batch &= r->batch[i];

@@ -32,7 +32,8 @@ typedef struct {
     uint64_t printed;               /* fields on the line, pointers and algorithm aside */
     uint64_t sm_count_target;       /* 0 when not printed: all of the device's */
     bool out_of_place;              /* C is not D */
-    bool scaled[2], other_scales;   /* a scale pointer of A and B; of C or D, or the place of amax */
+    bool beta_unsaid;             /* printed as "?", which is all that is said of one that is not 0: 1 then */
+    bool scaled[2], other_scales; /* a scale pointer of A and B; of C or D, or the place of amax */
     /* Fields left at the library's defaults, comma separated. As imports say them, alpha always, orders and
      * batches of the four operands at once; and each by the name that a resolved call has for it, batches
      * aside. A batch whose stride is not printed has stride 0. */

@@ -306,6 +306,8 @@ static void not_observed(jw *j, const writer *w)
 {
     jw_arr(j, "not_observed");
     import_not_observed(j, "alpha", "the log does not print it; 1 is assumed");
+    if (w->w.t->beta_unsaid)
+        import_not_observed(j, "beta", "the log prints \"?\" for what is not 0; 1 is assumed");
     import_not_observed(j, "the values", "a log has no data; inputs are generated");
     import_not_observed(j, "kernels between the calls", "the log has the library's calls only");
     if (!w->copies && strcmp(w->meant.id[LT_C], "d"))

@@ -202,6 +202,7 @@ static void call_json(jw *j, importer *m, const logged_call *c, const char *fold
     jw_str(j, "scale", lt_type_name(q->scale));
     jw_str(j, "epilogue", lt_epilogue_names[q->epilogue]);
     jw_f64(j, "beta", q->beta);
+    jw_bool(j, "beta_assumed", c->first.beta_unsaid);
     jw_bool(j, "out_of_place", c->first.out_of_place);
     jw_u64(j, "workspace_bytes", q->workspace_bytes);
     jw_str(j, "algorithm", c->first.algorithm);

@@ -45,7 +45,9 @@ static void check_line(findings *fs, intercept_counts *c, const resolved_call *r
     if (r->has[LT_BIAS] != bias)
         differs(at, "biasPointer", truth[r->has[LT_BIAS]], truth[bias]);
     c->fields += t->printed;
-    c->not_observed = scratch_printf(fs->sc, "alpha, the heuristic preference%s%s",
+    c->beta_unsaid |= t->beta_unsaid;
+    c->not_observed = scratch_printf(fs->sc, "alpha, %sthe heuristic preference%s%s",
+                                     c->beta_unsaid ? "the value of a beta other than 0, " : "",
                                      *t->elided_each ? ", defaults the line elides: " : "", t->elided_each);
 }
 

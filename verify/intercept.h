@@ -8,6 +8,7 @@
 
 typedef struct {
     uint64_t calls, fields;
+    bool beta_unsaid;         /* a beta other than 0 is printed without its value */
     const char *not_observed; /* what the log does not say: alpha, the preference, defaults it elides */
 } intercept_counts;
 

@@ -110,6 +110,20 @@ Test(lt_trace, elided_defaults)
               l.q.workspace_bytes == 33554432);
 }
 
+/* The library prints a beta that is not 0 as "?": the line of a capture. */
+Test(lt_trace, beta_unsaid)
+{
+    scratch *sc = scratch_new(0);
+    span text = t_slurp(sc, "artifacts/workloads/residual.fused.small/capture.json");
+    const char *s = scratch_strndup(sc, (const char *)text.p, text.n);
+    const char *at = strstr(s, "[cublasLt][Trace]");
+    cr_assert_not_null(at);
+    lt_trace l = good(scratch_strndup(sc, at, strcspn(at, "\"")));
+    cr_expect(l.beta_unsaid && l.q.beta == 1);
+    cr_expect(!strncmp(l.elided, "alpha, beta", 11), "%s", l.elided);
+    scratch_free(sc);
+}
+
 /* What a line of ours may say beyond a plain product. */
 Test(lt_trace, wide_lines)
 {

@@ -66,7 +66,7 @@ static const logged lines[] = {
     {.name = "gelu",
      .d = "type=R_32F rows=8 cols=6 ld=8",
      .compute = F32 "transa=OP_T epilogue=EPILOGUE_GELU"},
-    {.name = "accumulated in place", .tail = "beta=1 outOfPlace=0"},
+    {.name = "accumulated in place", .tail = "beta=? outOfPlace=0"},
     {.name = "accumulated from elsewhere", .tail = "beta=1 outOfPlace=1"},
     {.name = "C elsewhere, not read", .tail = "beta=0 outOfPlace=1"},
     {.name = "bf16 to f32",

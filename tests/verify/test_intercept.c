@@ -154,6 +154,22 @@ Test(intercept, another_number_of_calls)
     scratch_free(sc);
 }
 
+/* A beta printed as "?" is one that is not 0: what a resolved 1 may be, and a resolved 0 may not. */
+Test(intercept, beta_unsaid)
+{
+    scratch *sc = scratch_new(0);
+    for (int one = 0; one < 2; one++) {
+        resolved_call c = the_call(sc);
+        findings fs;
+        c.call.beta_one = one;
+        intercept_counts n = check(&fs, sc, &c, 1, changed(sc, "beta=0", "beta=?"));
+        cr_expect_eq(fs.n, !one, "%s", t_list(sc, &fs));
+        cr_expect(one || t_found(&fs, FIND_RUN_INTERCEPT, "lt.log", "line 1, beta"));
+        cr_expect_not_null(strstr(n.not_observed, "a beta other than 0"));
+    }
+    scratch_free(sc);
+}
+
 /* A line that is not understood is a finding at its column, and the next is read all the same. */
 Test(intercept, a_line_not_understood)
 {
