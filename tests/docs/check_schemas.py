@@ -210,6 +210,12 @@ def check_commands(build, evidence):
         live("agreement", [1], [replay, "resolve", "--against", os.path.join(TOP, "tests/data/lt-support-h200-cublaslt-13.1.csv.xz"), "--json"])
         live("imported", [0], [replay, "import", "cublaslt-log", os.path.join(TOP, "tests/data/cublaslt-trace-pytorch-2.11.log.zst"), "-o", tmp + "/log", "--json"])
         live("run", [4], [replay, "run", bundle, "--out", tmp + "/none", "--json"])
+        live("runs", [0], [replay, "run", bundle, bundle, "--device", "emu", "--phases", "2", "--out", tmp + "/several", "--json"])
+        live("runs", [4], [replay, "run", bundle, "--pair", bundle, bundle, "--device", "gpu", "--out", tmp + "/nothing", "--json"])
+        live("audit", [0], [replay, "audit", tmp + "/several", tmp + "/several/small", "--json"])
+        live("attested", [0], [replay, "attest", tmp + "/several", "-o", tmp + "/several.json", "--json"])
+        check_file("statement", tmp + "/several.json")
+        live("pair_run", [4], [replay, "run", "--pair", bundle, bundle, "--out", tmp + "/nothing-either", "--json"])
         live("comparison", [0], [replay, "compare", bundle, bundle, "--json"])
         live_signed(replay, bundle, tmp)
         live("error", [3], [replay, "verify", tmp + "/absent", "--json"])
@@ -223,6 +229,8 @@ def check_commands(build, evidence):
             live("audit", [0], [replay, "audit", runs[0], "--json"])
             live("comparison", [0], [replay, "compare", runs[0], runs[0], "--json"])
             live_signed_audit(replay, runs[0], tmp)
+        for pair in glob.glob(TOP + "/artifacts/evidence/*/*/pair.json") if os.environ.get("REPLAY_FULL") else []:
+            live("audit", [0], [replay, "audit", os.path.dirname(pair), "--json"])
 
 
 def main():
