@@ -117,7 +117,7 @@ clean: ## remove everything built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-format_src = $(sort $(wildcard $(addsuffix /*.[ch],$(rooms) gpu/cuda gpu/emu tests/gpu/emu tests tests/bench tests/capture tests/fuzz \
+format_src = $(sort $(wildcard $(addsuffix /*.[ch],$(rooms) gpu/cuda gpu/emu tests/gpu/emu tests tests/bench tests/capture tests/fault tests/fuzz tests/hostile tests/interop \
 	$(addprefix tests/,$(rooms)))))
 
 check-programs: $(B)/replay $(B)/replay-emu $(if $(CUDA_INC),$(B)/replay-gpu) $(B)/tests/unit $(B)/tests/fake-worker $(B)/tests/hostile $(if $(SAN),,$(B)/tests/fault.so) $(corpora)

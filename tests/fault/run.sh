@@ -110,12 +110,13 @@ left_evidence() { # OUTPUT: evidence, complete or labelled
 
 # signalled NAME LEFT OUTPUT COMMAND…
 signalled() {
-    local name=$1 left=$2 output=$3 partial=interrupted kind total step n code said
+    local name=$1 left=$2 output=$3 partial=interrupted kind death total step n code said
     shift 3
     rm -rf out && mkdir out
     "$@" >/dev/null 2>&1 || complain "$name" "does not even run"
     rm -rf "made.$name" && cp -r "$output" "made.$name"
     for kind in int term; do
+        death=$([ $kind = int ] && echo 130 || echo 143)
         rm -rf out && mkdir out
         FAULT=$kind:0 FAULT_COUNT=$work/count LD_PRELOAD=$build/tests/fault.so "$@" >/dev/null 2>&1
         read -r total <count
@@ -127,7 +128,7 @@ signalled() {
             # The braces keep what the shell says of the death.
             { FAULT=$kind:$n LD_PRELOAD=$build/tests/fault.so "$@" >found 2>message; } 2>/dev/null
             code=$?
-            [ $code -eq $([ $kind = int ] && echo 130 || echo 143) ] || complain "$kind:$n $name" "exit $code: $(head -c 300 message)"
+            [ $code -eq "$death" ] || complain "$kind:$n $name" "exit $code: $(head -c 300 message)"
             said=$($left "$output")
             [ -z "$said" ] || complain "$kind:$n $name" "$said"
             sha256sum -c --quiet sums >/dev/null 2>&1 || complain "$kind:$n $name" "an input was changed"

@@ -3,8 +3,8 @@
  *   FAULT=KIND:N   KIND  malloc (any allocation: NULL), read (read, pread: EIO), write (write: ENOSPC), short
  * (every write from the N-th on takes one byte at a time), sync (fsync: EIO), rename (EIO), open (EMFILE)
  *
- *   int, term: that signal before or after a call that reads, writes, creates, syncs or renames; each such call is two
- * such moments, and the N-th is the one
+ *   int, term: that signal before or after a call that reads, writes, creates, syncs or renames; each such
+ * call is two such moments, and the N-th is the one
  *
  * FAULT_COUNT=FILE has the number of calls of that kind written at exit, so that a script knows when it has
  * failed each. */

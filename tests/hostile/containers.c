@@ -185,8 +185,8 @@ void hostile_streams(maker *m)
     give(m, framed(m, confused), FIND_CONTAINER_EXTENDED, NULL, "stream byte *",
          "a size of 2,048 before a long name");
     m->answers = CASE_B05;
-    give(m, with_entry(m, first, "capture.json", 'x', "22 GNU.sparse.major=1\n"), FIND_CONTAINER_EXTENDED, NULL,
-         "stream byte *", "a sparse file of the newer kind");
+    give(m, with_entry(m, first, "capture.json", 'x', "22 GNU.sparse.major=1\n"), FIND_CONTAINER_EXTENDED,
+         NULL, "stream byte *", "a sparse file of the newer kind");
     m->answers = CASE_NONE;
     give(m, with_entry(m, end, entry_path(m->g, 1), '0', "EVIL"), FIND_FILE_DUPLICATE, entry_path(m->g, 1),
          "stream byte *", "a file a second time, with other bytes");

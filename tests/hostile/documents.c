@@ -55,7 +55,8 @@ static const struct {
     {FIND_JSON_SYNTAX, "\"a\":[1,],", 9, "a comma at the end of an array", CASE_NONE},
     {FIND_JSON_SYNTAX, "\"a\":True,", 9, "True", CASE_NONE},
     {FIND_JSON_SYNTAX, "\"a\" 1,", 6, "no colon", CASE_NONE},
-    {FIND_JSON_NUMBER, "\"annotations\":{\"x\":1e400},", 26, "a number beyond all, where nobody reads it", CASE_NONE},
+    {FIND_JSON_NUMBER, "\"annotations\":{\"x\":1e400},", 26, "a number beyond all, where nobody reads it",
+     CASE_NONE},
     {FIND_JSON_DUPLICATE_KEY, "\"n\":1,\"n\":2,\"N\":3,", 18, "a key twice", CASE_NONE},
     {FIND_JSON_DUPLICATE_KEY, "\"\\u006e\":1,\"n\":2,", 17, "a key twice, once escaped", CASE_NONE},
     {FIND_JSON_DUPLICATE_KEY, "\"format\":\"x\",", 13, "the format twice", CASE_NONE},
@@ -352,7 +353,11 @@ static void fixture(maker *m, span bytes, const char *what)
     for (size_t i = 0; i < m->g->tree.n && !path; i++)
         if (manifest_role_of(m->g->tree.v[i].path) == ROLE_FIXTURE)
             path = m->g->tree.v[i].path;
-    expected x = {.id = FIND_FIXTURE_FORMAT, .answers = case_of(FIND_FIXTURE_FORMAT), .what = what, .file = path, .full = true};
+    expected x = {.id = FIND_FIXTURE_FORMAT,
+                  .answers = case_of(FIND_FIXTURE_FORMAT),
+                  .what = what,
+                  .file = path,
+                  .full = true};
     m->out(m->ctx, &x, with_document(m, path, bytes));
 }
 

@@ -125,8 +125,8 @@ static void take(void *ctx, const expected *x, span archive)
         snprintf(name, sizeof name, "%04zu-%s.tar.zst", i, finding_name(x->id));
         scratch *sc = scratch_new(0);
         t_write(sc, c->dir, name, archive);
-        fprintf(c->list, "%s\t%s\t%s\t%s\t%s\t%s\n", name, finding_name(x->id), case_names[x->answers], x->file ? x->file : "*",
-                x->where ? x->where : "*", x->what);
+        fprintf(c->list, "%s\t%s\t%s\t%s\t%s\t%s\n", name, finding_name(x->id), case_names[x->answers],
+                x->file ? x->file : "*", x->where ? x->where : "*", x->what);
         scratch_free(sc);
         return;
     }

@@ -12,9 +12,23 @@ typedef struct {
     span text, stream;
 } ground;
 
-/* Ways in which readers of archives and JSON were misled elsewhere, as docs/threat-model.md numbers and describes
- * them: each has bundles here that answer it. */
-typedef enum { CASE_NONE, CASE_B01, CASE_B02, CASE_B04, CASE_B05, CASE_B07, CASE_B08, CASE_B10, CASE_B11, CASE_B13, CASE_B14, CASE_B16, CASE_COUNT } hostile_case;
+/* Ways in which readers of archives and JSON were misled elsewhere, as docs/threat-model.md numbers and
+ * describes them: each has bundles here that answer it. */
+typedef enum {
+    CASE_NONE,
+    CASE_B01,
+    CASE_B02,
+    CASE_B04,
+    CASE_B05,
+    CASE_B07,
+    CASE_B08,
+    CASE_B10,
+    CASE_B11,
+    CASE_B13,
+    CASE_B14,
+    CASE_B16,
+    CASE_COUNT
+} hostile_case;
 /* The case that a fault under this finding answers unless it says another. */
 hostile_case case_of(finding_id id);
 
@@ -30,7 +44,7 @@ typedef void (*sink)(void *ctx, const expected *x, span archive);
 
 typedef struct {
     const ground *g;
-    scratch *sc; /* of one group of cases */
+    scratch *sc;          /* of one group of cases */
     hostile_case answers; /* of what is given next; CASE_NONE: that of its finding */
     sink out;
     void *ctx;
