@@ -85,16 +85,30 @@ static void print_buffers(const opened *o)
     text_table_print(t, stdout, "");
 }
 
+static const lt_call *call_of(const bundle *b, const plan_node *n)
+{
+    for (uint64_t i = 0; b->calls_ok && i < b->n_calls; i++)
+        if (&b->plan->nodes[b->calls[i].node] == n)
+            return &b->calls[i].call;
+    return NULL;
+}
+
 static const char *node_what(scratch *sc, const bundle *b, const plan_node *n)
 {
     const char *s = "";
+    const lt_call *given = n->op == NODE_MATMUL && b->plan->resolver == RESOLVE_GIVEN ? call_of(b, n) : NULL;
     if (n->op == NODE_KERNEL)
         s = scratch_printf(sc, "%s%s, entry %s, grid %llu,%llu,%llu block %llu,%llu,%llu", n->source,
                            bundle_kernel_omitted(b, n->source) ? " (omitted)" : "", n->entry,
                            (unsigned long long)n->grid[0], (unsigned long long)n->grid[1],
                            (unsigned long long)n->grid[2], (unsigned long long)n->block[0],
                            (unsigned long long)n->block[1], (unsigned long long)n->block[2]);
-    else if (n->op == NODE_MATMUL)
+    else if (given)
+        s = scratch_printf(
+            sc, "m=%llu n=%llu k=%llu, %s x %s -> %s, epilogue %s", (unsigned long long)given->m,
+            (unsigned long long)given->n, (unsigned long long)given->k, dtype_names[given->a.type],
+            dtype_names[given->b.type], dtype_names[given->d.type], lt_epilogue_names[given->epilogue]);
+    else if (n->op == NODE_MATMUL && b->plan->resolver == RESOLVE_LUMINAL)
         s = scratch_printf(sc, "m=%llu n=%llu k=%llu, %s x %s -> %s, epilogue %s",
                            (unsigned long long)n->spec.m, (unsigned long long)n->spec.n,
                            (unsigned long long)n->spec.k, dtype_names[n->spec.a], dtype_names[n->spec.b],
@@ -134,6 +148,12 @@ static int print_plan(opened *o)
     printf("%s: resolver %s, arena %s, renderer %s, %llu parameter bytes\n\n", o->b->plan->name,
            o->b->plan->resolver_name, o->b->plan->arena_name, o->b->plan->renderer_name,
            (unsigned long long)plan_parameter_bytes(o->b->plan));
+    if (o->b->plan->arena == ARENA_GIVEN && o->b->recorded_arena && o->b->requests) {
+        rp_err e = {0};
+        findings unsaid; /* `verify` says what does not fit */
+        findings_init(&unsaid, o->sc);
+        (void)!arena_bind(&e, &unsaid, o->b->recorded_arena, o->b->requests, "plan/arena.json");
+    }
     print_buffers(o);
     putchar('\n');
     print_nodes(o);

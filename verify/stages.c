@@ -72,9 +72,13 @@ void verify_calls(rp_err *e, report *r, const bundle *b)
         report_not_checkable(r, "plan.json could not be read");
         return;
     }
+    bool given = b->plan->resolver == RESOLVE_GIVEN;
+    if (given && manifest_find_omitted(b->man, calls_path)) {
+        bundle_unanswered(r, b, (const char *const[]){calls_path, NULL}, "");
+        return;
+    }
     if (resolve_plan(e, &r->fs, &calls, &n, &ok, r->sc, b->plan, b->recorded_calls, b->n_recorded_calls))
         return;
-    bool given = b->plan->resolver == RESOLVE_GIVEN;
     if (given)
         report_end(
             r, "policy given: %llu recorded calls bound to their nodes, judged by %zu rules of the library",
