@@ -1,16 +1,39 @@
 #include "replay/import_json.h"
 #include "artifacts/base/file.h"
 
+rp_code import_text(rp_err *e, import_writer *w, const char *path, span text)
+{
+    const char *full = w->hold ? NULL : file_join(w->sc, w->dir, path);
+    const char *copy = w->hold ? scratch_strndup(w->sc, (const char *)text.p, text.n) : NULL;
+    if (!full && !copy)
+        return err_nomem(e);
+    if (!w->hold && file_write(e, full, text))
+        return e->code;
+    w->paths[w->n] = path;
+    w->texts[w->n] = span_of(copy, copy ? text.n : 0);
+    w->digests[w->n++] = digest_of(text);
+    return RP_OK;
+}
+
+rp_code import_flush(rp_err *e, const import_writer *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        const char *full = file_join(w->sc, w->dir, w->paths[i]);
+        char *folder = full ? scratch_strdup(w->sc, full) : NULL;
+        if (!folder)
+            return err_nomem(e);
+        *strrchr(folder, '/') = 0;
+        if (file_mkdirs(e, folder) || file_write(e, full, w->texts[i]))
+            return e->code;
+    }
+    return RP_OK;
+}
+
 rp_code import_put(rp_err *e, import_writer *w, const char *path, jw *j)
 {
     span text;
-    const char *full = file_join(w->sc, w->dir, path);
-    if (!full)
-        err_nomem(e);
-    else if (!jw_finish(e, &text, j) && !file_write(e, full, text)) {
-        w->paths[w->n] = path;
-        w->digests[w->n++] = digest_of(text);
-    }
+    if (!jw_finish(e, &text, j))
+        (void)!import_text(e, w, path, text);
     jw_free(j);
     return e->code;
 }
@@ -23,17 +46,24 @@ jw *import_begin(const char *format)
     return j;
 }
 
+void import_layout_of(jw *j, const uint64_t *shape, uint64_t rank, const char *kind, const uint64_t *strides)
+{
+    jw_obj(j, "layout");
+    jw_u64s(j, "shape", shape, rank);
+    jw_arr(j, "spellings");
+    jw_obj(j, NULL);
+    jw_str(j, "kind", strides ? "strided" : kind);
+    if (strides)
+        jw_u64s(j, "strides", strides, rank);
+    jw_end(j);
+    jw_end(j);
+    jw_end(j);
+}
+
 void import_layout(jw *j, uint64_t first, uint64_t second, const char *kind)
 {
     const uint64_t shape[] = {first, second};
-    jw_obj(j, "layout");
-    jw_u64s(j, "shape", shape, second ? 2 : 1);
-    jw_arr(j, "spellings");
-    jw_obj(j, NULL);
-    jw_str(j, "kind", kind);
-    jw_end(j);
-    jw_end(j);
-    jw_end(j);
+    import_layout_of(j, shape, second ? 2 : 1, kind, NULL);
 }
 
 void import_buffer(jw *j, const char *id, bool writable, dtype type, uint64_t first, uint64_t second)

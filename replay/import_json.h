@@ -16,13 +16,22 @@ typedef struct {
     uint64_t line;
     const char *paths[IMPORT_FILES];
     digest digests[IMPORT_FILES];
+    span texts[IMPORT_FILES]; /* where they are held */
     size_t n;
+    bool hold; /* nothing is written before import_flush */
 } import_writer;
+
+/* Bytes as they are, to `path` below the folder. */
+RP_MUST rp_code import_text(rp_err *e, import_writer *w, const char *path, span text);
+/* Everything held, into the folder, which is made with all below it. */
+RP_MUST rp_code import_flush(rp_err *e, const import_writer *w);
 
 /* An open document of that format, and its end: written to `path` below the folder, digested and freed.
  * Extents: `second` 0 for a vector. */
 RP_MUST rp_code import_put(rp_err *e, import_writer *w, const char *path, jw *j);
 jw *import_begin(const char *format);
+/* Member `layout`: that shape with one spelling, a kind by name, or with strides where they are not NULL. */
+void import_layout_of(jw *j, const uint64_t *shape, uint64_t rank, const char *kind, const uint64_t *strides);
 void import_layout(jw *j, uint64_t first, uint64_t second, const char *kind);
 void import_buffer(jw *j, const char *id, bool writable, dtype type, uint64_t first, uint64_t second);
 void import_slot(jw *j, const char *key, const char *port, const char *buffer, uint64_t first,

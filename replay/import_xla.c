@@ -7,7 +7,7 @@ static const char ending[] = "-buffer-assignment.txt";
 typedef struct {
     scratch *sc;
     const char *dir, *out;
-    uint64_t modules, bundles, calls, omitted;
+    uint64_t modules, plans, bundles, calls, omitted;
     size_t faults;
 } dump;
 
@@ -18,11 +18,7 @@ static void values_json(jw *j, const xla_module *m)
         const xla_allocation *a = &m->allocations[i];
         jw_obj(j, NULL);
         jw_u64(j, "bytes", a->bytes);
-        jw_str(j, "kind",
-               a->parameter  ? "parameter"
-               : a->temp     ? "temporary"
-               : a->live_out ? "live out"
-                             : "other");
+        jw_str(j, "kind", xla_kind_names[a->kind]);
         jw_end(j);
     }
     jw_end(j);
@@ -70,24 +66,30 @@ static rp_code one_module(rp_err *e, dump *d, const char *file)
     const char *name = stem ? scratch_strndup(d->sc, stem, sm ? (size_t)(sm - stem) : strlen(stem)) : NULL;
     const char *dir = name ? file_join(d->sc, d->out, name) : NULL,
                *path = dir ? file_join(d->sc, dir, "dump.json") : NULL;
-    const char *sources = dir ? file_join(d->sc, dir, "bundle") : NULL;
-    if (!path || !sources)
+    const char *whole = dir ? file_join(d->sc, dir, "plan") : NULL,
+               *calls = dir ? file_join(d->sc, dir, "calls") : NULL;
+    if (!path || !whole || !calls)
         return err_nomem(e);
     if (xla_read(e, &m, d->sc, d->dir, name, stem) || file_mkdirs(e, dir))
         return e->code;
+    static const char broken[] = "values of the dump share bytes or pass their allocation";
     size_t faults = xla_faults(&m, d->sc);
-    const char *why = faults ? "values of the dump share bytes or pass their allocation" : xla_obstacle(&m);
+    const char *no_plan = faults ? broken : NULL, *no_bundle = no_plan;
+    if (!faults &&
+        (xla_write_plan(e, &no_plan, d->sc, whole, &m) || xla_write_calls(e, &no_bundle, d->sc, calls, &m)))
+        return e->code;
     d->modules++;
     d->faults += faults;
-    if (!why && xla_write_plan(e, d->sc, sources, &m))
-        return e->code;
-    d->bundles += !why;
+    d->plans += !no_plan;
+    d->bundles += !no_bundle;
     jw *j = jw_new(JW_PRETTY);
     jw_obj(j, NULL);
     jw_str(j, "format", "replay-imported-xla/0");
     jw_str(j, "module", m.name);
-    jw_str(j, "bundle", why ? NULL : "bundle");
-    jw_str(j, "no_bundle", why);
+    jw_str(j, "plan", no_plan ? NULL : "plan");
+    jw_str(j, "no_plan", no_plan);
+    jw_str(j, "bundle", no_bundle ? NULL : "calls");
+    jw_str(j, "no_bundle", no_bundle);
     jw_u64(j, "faults", faults);
     values_json(j, &m);
     thunks_json(j, d, &m);
@@ -132,6 +134,7 @@ int import_xla_dump(const char *dir, const char *out, bool json)
         jw_obj(j, NULL);
         jw_str(j, "format", "replay-imported/0");
         jw_u64(j, "modules", d.modules);
+        jw_u64(j, "plans", d.plans);
         jw_u64(j, "bundles", d.bundles);
         jw_u64(j, "calls", d.calls);
         jw_u64(j, "omitted", d.omitted);
@@ -140,10 +143,10 @@ int import_xla_dump(const char *dir, const char *out, bool json)
         jw_end(j);
         code = cli_print_json(j, code);
     } else if (!e.code) {
-        printf("%s modules, %s of them written as sources of a bundle; %s library calls, %s other thunks "
-               "omitted: the dump has no code of them\n",
-               text_count(sc, d.modules), text_count(sc, d.bundles), text_count(sc, d.calls),
-               text_count(sc, d.omitted));
+        printf("%s modules: %s written as plans, the library calls of %s also as sources that can run; "
+               "%s library calls, %s other thunks omitted: the dump has no code of them\n",
+               text_count(sc, d.modules), text_count(sc, d.plans), text_count(sc, d.bundles),
+               text_count(sc, d.calls), text_count(sc, d.omitted));
         code = cli_finish(code);
     }
     scratch_free(sc);

@@ -1,575 +1,500 @@
-/* A plan of the library calls of one module. What its other kernels make has no code in a dump: their results
- * are inputs here, and what they read are outputs. */
+/* A plan of a whole module: each thunk a node, each value of the buffer assignment a buffer, XLA's
+ * allocations one behind the other as the arena. The kernels' code is not in a dump, and so is omitted with
+ * the reason; what needs it is not checkable, and everything else is. */
 #include "artifacts/base/ck.h"
-#include "artifacts/base/file.h"
-#include "replay/import_xla.h"
+#include "replay/import_xla_nodes.h"
 #include <ctype.h>
+#include <stdlib.h>
 
-enum { WORKSPACE_BYTES = 33554432 };
+enum { MAX_EDGES = 16 * PLAN_MAX_NODES };
 
-typedef struct {
-    const char *id, *name; /* ours, XLA's */
-    dtype type;
-    uint64_t shape[2];
-    bool result, arena; /* of a call; lies in the arena, at XLA's place */
-    uint64_t offset, bytes, alloc_node, made_by;
-} tensor_use;
+static const size_t none = SIZE_MAX;
 
-typedef struct {
-    const xla_instruction *from;
-    size_t lhs, rhs, out; /* in `tensors` */
-    uint64_t node, workspace;
-} library_call;
-
-typedef struct {
-    const xla_module *m;
-    scratch *sc;
-    tensor_use *tensors;
-    library_call *calls;
-    uint64_t *base; /* of each temporary allocation, in the arena */
-    size_t n_tensors, n_calls;
-    uint64_t n_nodes, slab;
-} builder;
-
-const char *xla_obstacle(const xla_module *m)
+static bool obstacle(xla_builder *b, const char *why)
 {
-    size_t calls = 0;
-    for (size_t i = 0; i < m->n_instructions; i++) {
-        const xla_instruction *c = &m->instructions[i];
-        if (!c->cublaslt)
-            continue;
-        calls++;
-        if (!c->plain)
-            return "a library call with an epilogue, a batch, alpha or beta: not imported";
-        if (c->n_operands != 2 || !c->has_type || c->rank != 2 || !c->row_major || c->lhs_contracting < 0 ||
-            c->rhs_contracting < 0)
-            return "a library call that is no row-major product of two matrices: not imported";
-        const xla_instruction *l = xla_instruction_of(m, c->operands[0]),
-                              *r = xla_instruction_of(m, c->operands[1]);
-        if (!l || !r || !l->has_type || !r->has_type || l->rank != 2 || r->rank != 2 || !l->row_major ||
-            !r->row_major)
-            return "an operand of a library call that is no row-major matrix of the module: not imported";
-        if (l->type != r->type || l->type > DT_F32 || (c->type != l->type && c->type != DT_F32))
-            return "types that a plan has no product of";
+    b->why = b->why ? b->why : why;
+    return false;
+}
+
+/* --- Buffers. --- */
+
+static bool in_arena(const xla_builder *b, const xla_value *v)
+{
+    xla_kind kind = b->m->allocations[v->allocation].kind;
+    return kind == XLA_TEMPORARY || kind == XLA_LIVE_OUT || kind == XLA_OTHER;
+}
+
+/* The workspace of a library call is a range of its node, and no buffer. */
+static bool *workspaces_of(scratch *sc, const xla_module *m)
+{
+    xla_type unused;
+    bool *is = scratch_array(sc, m->n_values + 1, sizeof *is);
+    for (size_t i = 0; is && i < m->n_instructions; i++) {
+        const xla_instruction *x = &m->instructions[i];
+        const xla_value *v = xla_is_call(x) && x->type.tuple ? xla_result(m, x, 1, &unused) : NULL;
+        if (v)
+            is[v - m->values] = true;
     }
-    return calls ? NULL : "no __cublas$lt$matmul call: the kernels of the dump have no code";
+    return is;
 }
 
-static const char *id_of(scratch *sc, const char *name)
+static bool fits(const xla_value *v)
 {
-    char *id = scratch_strdup(sc, name);
-    for (char *p = id; p && *p; p++)
-        if (!isalnum((unsigned char)*p))
-            *p = '_';
-    return id;
+    uint64_t bytes = dtype_bytes(v->type.type);
+    for (uint64_t i = 0; i < v->type.rank; i++)
+        if (!ck_mul_u64(bytes, v->type.shape[i], &bytes))
+            return false;
+    return bytes == v->bytes;
 }
 
-/* The tensor of that instruction; SIZE_MAX when out of memory. */
-static size_t tensor_of(builder *b, const xla_instruction *i)
+static bool same_place(const xla_value *a, const xla_value *b)
 {
-    for (size_t k = 0; k < b->n_tensors; k++)
-        if (!strcmp(b->tensors[k].name, i->name))
-            return k;
-    tensor_use *t = &b->tensors[b->n_tensors];
-    *t = (tensor_use){
-        .id = id_of(b->sc, i->name), .name = i->name, .type = i->type, .shape = {i->shape[0], i->shape[1]}};
-    return t->id ? b->n_tensors++ : SIZE_MAX;
+    return a->allocation == b->allocation && a->offset == b->offset && a->bytes == b->bytes;
 }
 
-/* Where the bytes of a value are in the arena; false where they are not in a temporary allocation. */
-static bool arena_place(const builder *b, const xla_value *v, uint64_t *offset)
+static bool same_type(const xla_type *a, const xla_type *b)
 {
-    return v && b->m->allocations[v->allocation].temp &&
-           ck_add_u64(b->base[v->allocation], v->offset, offset) && *offset % 256 == 0;
+    return a->known && b->known && a->type == b->type && a->rank == b->rank &&
+           !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) &&
+           !memcmp(a->minor_to_major, b->minor_to_major, a->rank * sizeof *a->shape);
 }
 
-/* XLA may give a result's bytes to somebody else once it was read; here it is an output, which lives on. It
- * then gets memory of its own. */
-static void stay_apart(builder *b)
+static const char *unused_id(xla_builder *b, const char *name)
 {
-    for (size_t i = 0; i < b->n_calls; i++) {
-        tensor_use *t = &b->tensors[b->calls[i].out];
-        for (size_t k = 0; t->arena && k < b->n_calls; k++) {
-            const tensor_use *other = &b->tensors[b->calls[k].out];
-            bool later = k >= i && ck_overlap(t->offset, t->bytes, b->calls[k].workspace, WORKSPACE_BYTES);
-            t->arena = !later && !(k != i && other->arena &&
-                                   ck_overlap(t->offset, t->bytes, other->offset, other->bytes));
+    const char *id = xla_id(b->sc, name), *try = id;
+    for (size_t k = 0, at = 0; try && k < b->n_buffers; k++)
+        if (!strcmp(b->buffers[k].id, try)) {
+            try = scratch_printf(b->sc, "%.56s.%zu", id, ++at);
+            k = (size_t)-1;
         }
-    }
+    return try;
 }
 
-static void number_nodes(builder *b)
+static rp_code add_buffer(rp_err *e, xla_builder *b, const xla_value *v)
 {
-    b->n_nodes = 1;
-    for (size_t i = 0; i < b->n_calls; i++) {
-        tensor_use *t = &b->tensors[b->calls[i].out];
-        if (t->arena)
-            t->alloc_node = b->n_nodes++;
-        t->made_by = b->calls[i].node = b->n_nodes++;
-    }
-    b->n_nodes++;
+    xla_buffer *u = &b->buffers[b->n_buffers];
+    *u = (xla_buffer){.value = v, .from = v->from, .to = v->to, .input = !in_arena(b, v)};
+    u->id = unused_id(b, v->name);
+    if (!u->id)
+        return err_nomem(e);
+    if (!v->type.tuple && (!v->type.known || v->type.rank > PLAN_MAX_RANK || !fits(v)))
+        obstacle(b, "a value of a type or rank that a plan does not have");
+    if (!u->input && !v->has_life)
+        obstacle(b, "a value without a live range");
+    if (!u->input && (!ck_add_u64(b->base[v->allocation], v->offset, &u->offset) || u->offset % 256))
+        obstacle(b, "a value at no multiple of 256 bytes");
+    b->n_buffers++;
+    return RP_OK;
 }
 
-/* The most that lives at a step: the parameters, results so far, and a workspace. */
-static uint64_t peak_of(const builder *b)
-{
-    uint64_t live = 256, most = 256;
-    for (size_t i = 0; i < b->n_calls; i++) {
-        const tensor_use *t = &b->tensors[b->calls[i].out];
-        if (t->arena)
-            live += (t->bytes + 255) / 256 * 256; /* inside one allocation that was measured */
-        most = live + WORKSPACE_BYTES > most ? live + WORKSPACE_BYTES : most;
-    }
-    return most;
-}
-
-static rp_code collect(rp_err *e, builder *b)
+static rp_code collect_buffers(rp_err *e, xla_builder *b)
 {
     const xla_module *m = b->m;
-    for (size_t i = 0; i < m->n_allocations; i++)
-        if (m->allocations[i].temp) {
-            b->base[i] = b->slab;
-            if (!ck_add_u64(b->slab, m->allocations[i].bytes, &b->slab) ||
-                !ck_align_u64(b->slab, 256, &b->slab))
-                return err_set(e, RP_IO, "the temporary allocations pass 64 bits");
-        }
-    for (size_t i = 0; i < m->n_instructions; i++) {
-        const xla_instruction *c = &m->instructions[i];
-        if (!c->cublaslt)
+    const bool *is_workspace = workspaces_of(b->sc, m);
+    if (!is_workspace)
+        return err_nomem(e);
+    for (size_t i = 0; i < m->n_allocations; i++) {
+        xla_kind kind = m->allocations[i].kind;
+        if (kind == XLA_PARAMETER || kind == XLA_CONSTANT || kind == XLA_THREAD_LOCAL)
             continue;
-        library_call *k = &b->calls[b->n_calls++];
-        k->from = c;
-        k->lhs = tensor_of(b, xla_instruction_of(m, c->operands[0]));
-        k->rhs = tensor_of(b, xla_instruction_of(m, c->operands[1]));
-        k->out = tensor_of(b, c);
-        if (k->lhs == SIZE_MAX || k->rhs == SIZE_MAX || k->out == SIZE_MAX)
-            return err_nomem(e);
-        tensor_use *t = &b->tensors[k->out];
-        const xla_value *v = xla_value_of(m, c->name, "{0}"), *w = xla_value_of(m, c->name, "{1}");
-        t->result = true;
-        t->bytes = v ? v->bytes : 0;
-        t->arena = arena_place(b, v, &t->offset);
-        /* XLA's own workspace is the policy's in size on this kind of device; elsewhere one is put behind the
-         * slab. */
-        if (!w || w->bytes != WORKSPACE_BYTES || !arena_place(b, w, &k->workspace)) {
-            k->workspace = b->slab;
-            if (!ck_add_u64(b->slab, WORKSPACE_BYTES, &b->slab))
-                return err_set(e, RP_IO, "the workspaces pass 64 bits");
-        }
+        b->base[i] = b->slab;
+        if (!ck_add_u64(b->slab, m->allocations[i].bytes, &b->slab) ||
+            !ck_align_u64(b->slab, 256, &b->slab) || b->slab >> 53)
+            return err_set(e, RP_IO, "the allocations pass 53 bits");
     }
-    stay_apart(b);
-    number_nodes(b);
+    for (size_t i = 0; i < m->n_values; i++) {
+        const xla_value *v = &m->values[i];
+        if (m->allocations[v->allocation].kind == XLA_THREAD_LOCAL || is_workspace[i])
+            continue;
+        for (size_t k = 0; k < b->n_buffers; k++)
+            if (!in_arena(b, v) && b->buffers[k].value->allocation == v->allocation)
+                obstacle(b, "a value in a parameter's memory: donated inputs are not imported");
+        if (add_buffer(e, b, v))
+            return e->code;
+    }
     return RP_OK;
 }
 
-static void inputs(jw *j, const builder *b)
+size_t xla_buffer_of(const xla_builder *b, const xla_value *v)
 {
-    jw_obj(j, NULL);
-    jw_str(j, "op", "input");
-    jw_arr(j, "slots");
-    for (size_t i = 0; i < b->n_tensors; i++)
-        if (!b->tensors[i].result)
-            import_value(j, b->tensors[i].id);
-    jw_end(j);
-    jw_end(j);
+    for (size_t k = 0; k < b->n_buffers; k++)
+        if (b->buffers[k].value == v)
+            return k;
+    return none;
 }
 
-static void call_node(jw *j, const builder *b, const library_call *k)
+/* --- Nodes. --- */
+
+static xla_node *add_node(xla_builder *b, xla_node_kind kind, size_t buffer)
 {
-    const tensor_use *l = &b->tensors[k->lhs], *r = &b->tensors[k->rhs], *d = &b->tensors[k->out];
-    bool lt = k->from->lhs_contracting == 0, rt = k->from->rhs_contracting == 1;
-    uint64_t inner = l->shape[k->from->lhs_contracting];
-    if (d->arena) {
-        jw_obj(j, NULL);
-        jw_str(j, "op", "alloc");
-        jw_str(j, "buffer", d->id);
-        jw_end(j);
+    xla_node *n = &b->nodes[b->n_nodes++];
+    *n = (xla_node){.kind = kind, .buffer = buffer, .tie = none};
+    if (kind == XLA_ALLOC)
+        b->buffers[buffer].alloc = b->n_nodes;
+    if (kind == XLA_FREE)
+        b->buffers[buffer].free = b->n_nodes;
+    return n;
+}
+
+static bool three(const char *s, const char *key, uint64_t out[3])
+{
+    const char *at = strstr(s, key);
+    if (!at)
+        return false;
+    at += strlen(key);
+    for (int i = 0; i < 3; i++) {
+        if (!isdigit((unsigned char)*at))
+            return false;
+        char *end;
+        out[i] = strtoull(at, &end, 10);
+        at = end + strspn(end, ", ");
     }
-    jw_obj(j, NULL);
-    jw_str(j, "op", "matmul");
-    jw_str(j, "label", k->from->name);
-    jw_obj(j, "spec");
-    jw_str(j, "form", "CublasLt");
-    jw_u64(j, "m", d->shape[0]);
-    jw_u64(j, "n", d->shape[1]);
-    jw_u64(j, "k", inner);
-    jw_bool(j, "trans_a", !lt);
-    jw_bool(j, "trans_b", !rt);
-    jw_u64(j, "lda", l->shape[1]);
-    jw_u64(j, "ldb", r->shape[1]);
-    jw_u64(j, "ldc", d->shape[1]);
-    jw_u64(j, "ldd", d->shape[1]);
-    jw_str(j, "a_dtype", dtype_names[l->type]);
-    jw_str(j, "b_dtype", dtype_names[r->type]);
-    jw_str(j, "d_dtype", dtype_names[d->type]);
-    jw_str(j, "epilogue", "default");
-    jw_end(j);
-    jw_arr(j, "operands");
-    import_slot(j, NULL, "a", l->id, d->shape[0], inner, lt ? "left_major" : "right_major");
-    import_slot(j, NULL, "b", r->id, inner, d->shape[1], rt ? "left_major" : "right_major");
-    jw_end(j);
-    import_slot(j, "destination", "dest", d->id, d->shape[0], d->shape[1], "right_major");
-    jw_end(j);
+    return *at == ']';
 }
 
-static void outputs(jw *j, const builder *b)
+static bool launch_of(xla_builder *b, xla_node *n)
 {
-    jw_obj(j, NULL);
-    jw_str(j, "op", "output");
-    jw_arr(j, "slots");
-    for (size_t i = 0; i < b->n_tensors; i++) {
-        const tensor_use *t = &b->tensors[i];
-        if (!t->result)
+    static const char shared[] = "shared_memory: ";
+    const char *s = n->thunk->launch, *at = strstr(s, shared);
+    if (!three(s, "grid: [", n->grid) || !three(s, "threads: [", n->block))
+        return obstacle(b, scratch_printf(b->sc, "thunk %s is no launch of a kernel", n->thunk->kind));
+    if (strstr(s, "cluster"))
+        return obstacle(b, "a launch in clusters, which a plan does not have");
+    n->shared_bytes = at ? strtoull(at + strlen(shared), NULL, 10) : 0;
+    return true;
+}
+
+static bool add_use(xla_builder *b, xla_node *n, const char *port, const xla_value *v, const xla_type *seen)
+{
+    size_t k = v ? xla_buffer_of(b, v) : none;
+    if (k == none || !port)
+        return obstacle(b, "an operand that is no value of the buffer assignment");
+    if (!seen->known || seen->rank > PLAN_MAX_RANK)
+        return obstacle(b, "an operand of a type or rank that a plan does not have");
+    n->uses[n->n_uses++] = (xla_use){port, k, *seen};
+    return true;
+}
+
+/* A result in the very bytes of an operand is that operand's buffer, tied to it. */
+static bool destination(xla_builder *b, xla_node *n, const xla_value *v, const xla_type *seen)
+{
+    size_t k = v ? xla_buffer_of(b, v) : none;
+    if (k == none || b->buffers[k].input)
+        return obstacle(b, "a result that is no value in the arena");
+    n->buffer = k;
+    n->result = *seen;
+    for (size_t i = 0; i < n->n_uses; i++) {
+        xla_buffer *from = &b->buffers[n->uses[i].buffer], *to = &b->buffers[k];
+        if (from->input || !same_place(from->value, v))
             continue;
-        jw_obj(j, NULL);
-        jw_str(j, "value", t->id);
-        jw_str(j, "buffer", t->id);
-        import_layout(j, t->shape[0], t->shape[1], "right_major");
-        jw_end(j);
+        if (!same_type(&from->value->type, &v->type) || !same_type(&n->uses[i].seen, seen) ||
+            (n->kind == XLA_CALL && strcmp(n->uses[i].port, "c")))
+            return obstacle(b, "a result in the bytes of an operand, but not element for element");
+        /* One buffer from here on: whoever names the value means the operand's. */
+        from->to = to->to > from->to ? to->to : from->to;
+        from->output |= to->output;
+        to->value = NULL;
+        n->buffer = n->uses[i].buffer;
+        from->value = v;
+        n->tie = i;
     }
-    jw_end(j);
-    jw_end(j);
+    return true;
 }
 
-static void operand_edge(jw *j, const builder *b, const library_call *k, size_t which, const char *port)
+static bool kernel_node(xla_builder *b, xla_node *n, const xla_instruction *x)
 {
-    const tensor_use *t = &b->tensors[which];
-    import_edge(j, t->result ? t->made_by : 0, k->node, t->id, port);
+    xla_type seen;
+    if (x->type.tuple)
+        return obstacle(b, "a kernel with several results, which a plan does not have");
+    if (x->n_operands > PLAN_MAX_OPERANDS)
+        return obstacle(b, "a kernel with more operands than a plan has");
+    for (size_t i = 0; i < x->n_operands; i++) {
+        const xla_value *v = xla_operand(b->m, x, i, &seen);
+        if (!add_use(b, n, scratch_printf(b->sc, "p%zu", i), v, &seen))
+            return false;
+    }
+    const xla_value *v = xla_result(b->m, x, -1, &seen);
+    return launch_of(b, n) && destination(b, n, v, &seen);
 }
 
-static void edges(jw *j, const builder *b)
+static bool call_node(xla_builder *b, xla_node *n, const xla_instruction *x)
 {
-    size_t out = 0;
-    jw_arr(j, "edges");
-    for (size_t i = 0; i < b->n_calls; i++) {
-        const library_call *k = &b->calls[i];
-        const tensor_use *d = &b->tensors[k->out];
-        operand_edge(j, b, k, k->lhs, "a");
-        if (k->rhs != k->lhs)
-            operand_edge(j, b, k, k->rhs, "b");
-        if (d->arena)
-            import_edge(j, d->alloc_node, k->node, d->id, "alloc");
-        /* The schedule orders the calls; their workspaces share bytes. */
-        if (i)
-            import_edge(j, b->calls[i - 1].node, k->node, d->id, "reuse");
+    const char *why = xla_call_of(&n->call, b->m, x);
+    const xla_call *c = &n->call;
+    if (why)
+        return obstacle(b, why);
+    if (c->workspace && (!in_arena(b, c->workspace) ||
+                         !ck_add_u64(b->base[c->workspace->allocation], c->workspace->offset, &n->workspace)))
+        return obstacle(b, "a workspace outside the arena");
+    return add_use(b, n, "a", c->a, &c->ta) && add_use(b, n, "b", c->b, &c->tb) &&
+           (!c->c || add_use(b, n, "c", c->c, &c->tc)) &&
+           (!c->bias || add_use(b, n, "bias", c->bias, &c->tbias)) && destination(b, n, c->d, &c->td);
+}
+
+static bool makes_no_thunk(const xla_instruction *x)
+{
+    static const char *const words[] = {"parameter", "constant", "get-tuple-element",
+                                        "bitcast",   "tuple",    "after-all"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(x->opcode, words[i]))
+            return true;
+    return false;
+}
+
+/* Lives that ended before that place in the schedule, and those that begin by it. */
+static void lives_until(xla_builder *b, uint64_t position, bool last)
+{
+    for (size_t k = 0; k < b->n_buffers; k++) {
+        const xla_buffer *u = &b->buffers[k];
+        if (u->value && !u->input && !u->output && u->alloc && !u->free && (last || u->to < position))
+            (void)add_node(b, XLA_FREE, k);
     }
-    for (size_t i = 0; i < b->n_tensors; i++)
-        if (b->tensors[i].result) {
-            char port[32];
-            snprintf(port, sizeof port, "out %zu", out++);
-            import_edge(j, b->tensors[i].made_by, b->n_nodes - 1, b->tensors[i].id, port);
+    for (size_t k = 0; k < b->n_buffers; k++) {
+        const xla_buffer *u = &b->buffers[k];
+        if (u->value && !u->input && !u->alloc && (last || u->from <= position))
+            (void)add_node(b, XLA_ALLOC, k);
+    }
+}
+
+/* The name of a kernel is that of its instruction, or of an earlier one whose code is reused. */
+static bool named_after(const xla_builder *b, const char *kernel, size_t upto)
+{
+    for (size_t i = 0; i <= upto; i++) {
+        const char *p = b->m->instructions[i].name, *q = kernel;
+        while (*p && (*p == *q || (!isalnum((unsigned char)*p) && *q == '_'))) {
+            p++;
+            q++;
         }
-    jw_end(j);
-}
-
-static void arena_buffer(jw *j, const tensor_use *t)
-{
-    jw_obj(j, NULL);
-    jw_str(j, "id", t->id);
-    jw_str(j, "label", t->name);
-    jw_str(j, "owner", "system");
-    jw_str(j, "freed_by", "caller");
-    jw_str(j, "access", "rw");
-    jw_str(j, "dtype", dtype_names[t->type]);
-    import_layout(j, t->shape[0], t->shape[1], "right_major");
-    jw_end(j);
-}
-
-static rp_code put_plan(rp_err *e, import_writer *w, const builder *b)
-{
-    jw *j = import_begin("replay-plan/0");
-    jw_str(j, "name", b->m->name);
-    jw_obj(j, "policy");
-    jw_str(j, "resolver", "luminal-lt/1");
-    jw_str(j, "arena", "given");
-    jw_str(j, "renderer", "opaque");
-    jw_end(j);
-    jw_arr(j, "symbols");
-    jw_end(j);
-    jw_arr(j, "buffers");
-    for (size_t i = 0; i < b->n_tensors; i++) {
-        const tensor_use *t = &b->tensors[i];
-        if (t->arena)
-            arena_buffer(j, t);
-        else
-            import_buffer(j, t->id, t->result, t->type, t->shape[0], t->shape[1]);
+        if (!*p && !*q)
+            return true;
     }
-    jw_end(j);
-    jw_arr(j, "nodes");
-    inputs(j, b);
-    for (size_t i = 0; i < b->n_calls; i++)
-        call_node(j, b, &b->calls[i]);
-    outputs(j, b);
-    jw_end(j);
-    edges(j, b);
-    jw_end(j);
-    return import_put(e, w, "plan/plan.json", j);
+    return false;
 }
 
-static void ranges(jw *j, const builder *b, bool steps)
+static rp_code one_thunk(rp_err *e, xla_builder *b, const xla_instruction *x, const xla_thunk *t,
+                         size_t number)
 {
-    jw_arr(j, "ranges");
-    import_range(j, "parameters", steps, 0, b->n_nodes, b->slab, 8);
-    for (size_t i = 0; i < b->n_calls; i++) {
-        const library_call *k = &b->calls[i];
-        const tensor_use *d = &b->tensors[k->out];
-        if (d->arena)
-            import_range(j, d->id, steps, d->alloc_node, b->n_nodes, d->offset, d->bytes);
-        import_range(j, scratch_printf(b->sc, "workspace@%llu", (unsigned long long)k->node), steps, k->node,
-                     k->node + 1, k->workspace, WORKSPACE_BYTES);
+    bool call = !strcmp(t->kind, "kCublasLtMatmul");
+    if (!x->has_position || call != xla_is_call(x) ||
+        (!call && !named_after(b, t->name, (size_t)(x - b->m->instructions)))) {
+        obstacle(b, scratch_printf(b->sc, "thunk %zu, %s %s, is not of instruction %s", number + 1, t->kind,
+                                   t->name, x->name));
+        return RP_OK;
     }
-    jw_end(j);
-}
-
-static void matrix(jw *j, const char *key, const tensor_use *t, bool bound)
-{
-    jw_obj(j, key);
-    if (bound)
-        jw_str(j, "buffer", t->id);
-    jw_str(j, "type", dtype_names[t->type]);
-    jw_u64(j, "rows", t->shape[0]);
-    jw_u64(j, "cols", t->shape[1]);
-    jw_u64(j, "ld", t->shape[1]);
-    jw_str(j, "order", "row");
-    jw_end(j);
-}
-
-static void descriptors(jw *j, const builder *b, bool bound)
-{
-    jw_arr(j, "calls");
-    for (size_t i = 0; i < b->n_calls; i++) {
-        const library_call *k = &b->calls[i];
-        jw_obj(j, NULL);
-        jw_u64(j, "node", k->node);
-        matrix(j, "a", &b->tensors[k->lhs], bound);
-        matrix(j, "b", &b->tensors[k->rhs], bound);
-        matrix(j, "c", &b->tensors[k->out], bound);
-        matrix(j, "d", &b->tensors[k->out], bound);
-        jw_bool(j, "trans_a", k->from->lhs_contracting == 0);
-        jw_bool(j, "trans_b", k->from->rhs_contracting == 1);
-        jw_str(j, "compute", "32f");
-        jw_str(j, "scale", "f32");
-        jw_str(j, "epilogue", "default");
-        if (bound) {
-            jw_null(j, "bias");
-            jw_u64(j, "alpha", 1);
-            jw_u64(j, "beta", 0);
-        }
-        jw_u64(j, "workspace_bytes", WORKSPACE_BYTES);
-        jw_end(j);
-    }
-    jw_end(j);
-}
-
-static rp_code put_arena(rp_err *e, import_writer *w, const builder *b)
-{
-    jw *j = import_begin("replay-arena/0");
-    jw_u64(j, "slab_bytes", b->slab + 256);
-    jw_u64(j, "peak_live_bytes", peak_of(b));
-    ranges(j, b, true);
-    jw_end(j);
-    if (import_put(e, w, "plan/arena.json", j))
-        return e->code;
-    j = import_begin("replay-calls/0");
-    descriptors(j, b, true);
-    jw_end(j);
-    return import_put(e, w, "plan/resolved_calls.json", j);
-}
-
-static rp_code put_texts(rp_err *e, import_writer *w, const builder *b)
-{
-    const char *path = file_join(w->sc, w->dir, "plan/buffer_ir.txt"), *text = "";
-    jw *j = jw_new(JW_PRETTY);
-    jw_obj(j, NULL);
-    jw_arr(j, "ops");
-    for (size_t i = 0; i < b->n_calls; i++) {
-        const library_call *k = &b->calls[i];
-        jw_fmt(j, NULL, "__cublas$lt$matmul %s", k->from->name);
-        text = scratch_printf(w->sc, "%s%s = __cublas$lt$matmul(%s, %s)\n", text ? text : "", k->from->name,
-                              k->from->operands[0], k->from->operands[1]);
-    }
-    jw_end(j);
-    jw_end(j);
-    if (import_put(e, w, "plan/typed_ops.json", j))
-        return e->code;
-    if (!path || !text)
+    xla_node fresh = {.kind = call ? XLA_CALL : XLA_KERNEL,
+                      .thunk = t,
+                      .tie = none,
+                      .uses = scratch_array(b->sc, PLAN_MAX_OPERANDS, sizeof(xla_use)),
+                      .stem = scratch_printf(b->sc, "kernels/%03zu_%.64s", number, xla_id(b->sc, t->name))};
+    if (!fresh.uses || !fresh.stem)
         return err_nomem(e);
-    if (file_write(e, path, span_str(text)))
-        return e->code;
-    w->paths[w->n] = "plan/buffer_ir.txt";
-    w->digests[w->n++] = digest_of(span_str(text));
+    if (!(call ? call_node(b, &fresh, x) : kernel_node(b, &fresh, x)))
+        return RP_OK;
+    lives_until(b, x->position, false);
+    b->nodes[b->n_nodes++] = fresh;
     return RP_OK;
 }
 
-static void tensors(jw *j, const builder *b, const char *key, bool values)
+static rp_code collect_outputs(rp_err *e, xla_builder *b)
 {
-    jw_arr(j, key);
-    for (size_t i = 0; i < b->n_tensors; i++)
-        if (!b->tensors[i].result)
-            import_tensor(j, b->tensors[i].id, b->tensors[i].type, b->tensors[i].shape[0],
-                          b->tensors[i].shape[1], values);
-    jw_end(j);
-}
-
-static rp_code put_reference(rp_err *e, import_writer *w, const builder *b)
-{
-    jw *j = import_begin("replay-reference/0");
-    tensors(j, b, "inputs", false);
-    jw_arr(j, "nodes");
-    for (size_t i = 0; i < b->n_calls; i++) {
-        const library_call *k = &b->calls[i];
-        jw_obj(j, NULL);
-        jw_str(j, "id", b->tensors[k->out].id);
-        jw_str(j, "op", "matmul");
-        jw_str(j, "a", b->tensors[k->lhs].id);
-        jw_str(j, "b", b->tensors[k->rhs].id);
-        jw_bool(j, "transpose_a", k->from->lhs_contracting == 0);
-        jw_bool(j, "transpose_b", k->from->rhs_contracting == 1);
-        jw_str(j, "round", dtype_names[b->tensors[k->out].type]);
-        jw_end(j);
+    const xla_instruction *root = NULL;
+    for (size_t i = 0; i < b->m->n_instructions; i++)
+        root = b->m->instructions[i].root ? &b->m->instructions[i] : root;
+    bool tuple = root && !strcmp(root->opcode, "tuple");
+    if (!root || (root->type.tuple && !tuple)) {
+        obstacle(b, "a result that is no array, nor a tuple of arrays");
+        return RP_OK;
     }
-    jw_end(j);
-    jw_arr(j, "outputs");
-    for (size_t i = 0; i < b->n_tensors; i++)
-        if (b->tensors[i].result) {
-            jw_obj(j, NULL);
-            jw_str(j, "name", b->tensors[i].id);
-            jw_str(j, "value", b->tensors[i].id);
-            jw_str(j, "dtype", dtype_names[b->tensors[i].type]);
-            jw_end(j);
-        }
-    jw_end(j);
-    jw_end(j);
-    if (import_put(e, w, "reference.json", j))
-        return e->code;
-    j = import_begin("replay-recipe/0");
-    jw_str(j, "fixture", "integers");
-    jw_u64(j, "seed", 1);
-    jw_str(j, "purpose", "Small integers: sums are exact, and any misplaced element shows.");
-    tensors(j, b, "tensors", true);
-    jw_end(j);
-    return import_put(e, w, "fixtures/integers.json", j);
-}
-
-static rp_code put_contract(rp_err *e, import_writer *w, const builder *b)
-{
-    jw *j = import_begin("replay-contract/0");
-    jw_arr(j, "tolerances");
-    for (size_t i = 0; i < b->n_tensors; i++)
-        if (b->tensors[i].result) {
-            jw_obj(j, NULL);
-            jw_str(j, "output", b->tensors[i].id);
-            jw_u64(j, "atol", 0);
-            jw_u64(j, "rtol", 0);
-            jw_end(j);
-        }
-    jw_end(j);
-    jw_arr(j, "fixtures");
-    jw_obj(j, NULL);
-    jw_str(j, "name", "integers");
-    jw_bool(j, "applies", true);
-    jw_str(j, "property", "Exact sums; any misplaced element shows.");
-    jw_end(j);
-    jw_end(j);
-    jw_u64(j, "checks_per_phase", b->n_calls);
-    jw_u64(j, "phases", 5);
-    jw_u64(j, "checks_total", 5 * b->n_calls);
-    jw_obj(j, "accuracy");
-    jw_str(j, "class", "reference_exact");
-    jw_arr(j, "measured_k");
-    for (size_t i = 0; i < b->n_calls; i++)
-        jw_u64(j, NULL, b->tensors[b->calls[i].lhs].shape[b->calls[i].from->lhs_contracting]);
-    jw_end(j);
-    jw_str(j, "growth", "Exact while the sums stay below 2^24.");
-    jw_end(j);
-    jw_obj(j, "determinism");
-    jw_bool(j, "claimed", false);
-    jw_str(j, "reason", "A dump says nothing about it.");
-    jw_end(j);
-    jw_obj(j, "architecture");
-    jw_u64(j, "kernels_sm", 75);
-    jw_u64(j, "library_sm", 80);
-    jw_str(j, "claim", "The library's own kernels.");
-    jw_end(j);
-    jw_arr(j, "dispatch");
-    jw_obj(j, NULL);
-    jw_fmt(j, "name", "matmul.%s", dtype_names[b->tensors[b->calls[0].lhs].type]);
-    jw_str(j, "symbol", "cublasLtMatmul");
-    jw_str(j, "family", "library_matmul");
-    jw_arr(j, "dtypes");
-    jw_str(j, NULL, dtype_names[b->tensors[b->calls[0].lhs].type]);
-    jw_str(j, NULL, dtype_names[b->tensors[b->calls[0].rhs].type]);
-    jw_str(j, NULL, dtype_names[b->tensors[b->calls[0].out].type]);
-    jw_end(j);
-    jw_end(j);
-    jw_end(j);
-    jw_end(j);
-    return import_put(e, w, "contract.json", j);
-}
-
-static void launches(jw *j, const builder *b)
-{
-    const uint64_t zeros[3] = {0};
-    jw_arr(j, "kernels");
-    for (size_t i = 0; i < b->n_calls; i++) {
-        jw_obj(j, NULL);
-        jw_str(j, "name", "");
-        jw_u64(j, "node", b->calls[i].node);
-        jw_u64s(j, "grid", zeros, 3);
-        jw_u64s(j, "block", zeros, 3);
-        jw_u64(j, "dynamic_shared_bytes", 0);
-        jw_end(j);
-    }
-    jw_end(j);
-}
-
-static rp_code put_capture(rp_err *e, import_writer *w, const builder *b)
-{
-    jw *j = import_begin("replay-capture/0");
-    jw_str(j, "workload", b->m->name);
-    jw_obj(j, "producer");
-    jw_str(j, "program", "replay import xla-dump");
-    jw_end(j);
-    jw_obj(j, "original");
-    jw_str(j, "module", b->m->name);
-    jw_end(j);
-    import_account(j, w, "not in what was read of the dump");
-    jw_obj(j, "arena");
-    jw_u64(j, "slab_bytes", b->slab + 256);
-    ranges(j, b, false);
-    jw_end(j);
-    descriptors(j, b, false);
-    launches(j, b);
-    jw_arr(j, "not_observed");
-    for (size_t i = 0; i < b->m->n_thunks; i++)
-        if (strcmp(b->m->thunks[i].kind, "kCublasLtMatmul"))
-            import_not_observed(j, scratch_printf(b->sc, "%s %s", b->m->thunks[i].kind, b->m->thunks[i].name),
-                                "omitted: the dump has no code of it; what it makes is an input here, and "
-                                "what it reads an output");
-    import_not_observed(
-        j, "the descriptors of the library calls",
-        "XLA sets them when it runs; these follow from the module's shapes by the resolver's policy");
-    import_not_observed(j, "the parameter block", "it is ours, and lies behind XLA's allocation");
-    jw_end(j);
-    jw_end(j);
-    return import_put(e, w, "capture.json", j);
-}
-
-rp_code xla_write_plan(rp_err *e, scratch *sc, const char *dir, const xla_module *m)
-{
-    import_writer w = {.sc = sc, .dir = dir, .name = m->name, .source = m->name};
-    builder b = {.m = m,
-                 .sc = sc,
-                 .tensors = scratch_array(sc, 3 * m->n_instructions + 1, sizeof *b.tensors),
-                 .calls = scratch_array(sc, m->n_instructions + 1, sizeof *b.calls),
-                 .base = scratch_array(sc, m->n_allocations + 1, sizeof *b.base)};
-    const char *plan_dir = file_join(sc, dir, "plan"), *fixtures = file_join(sc, dir, "fixtures");
-    if (!b.tensors || !b.calls || !b.base || !plan_dir || !fixtures)
+    size_t n = tuple ? root->n_operands : 1;
+    b->outputs = scratch_array(b->sc, n, sizeof *b->outputs);
+    b->output_types = scratch_array(b->sc, n, sizeof *b->output_types);
+    if (!b->outputs || !b->output_types)
         return err_nomem(e);
-    if (collect(e, &b) || file_mkdirs(e, plan_dir) || file_mkdirs(e, fixtures))
+    for (size_t i = 0; i < n; i++) {
+        const xla_value *v = xla_result(b->m, root, tuple ? (int)i : -1, &b->output_types[i]);
+        size_t k = v ? xla_buffer_of(b, v) : none;
+        if (k == none || b->buffers[k].input || b->buffers[k].output || !b->output_types[i].known) {
+            obstacle(b, "an output that is an input, another output, or no value of the buffer assignment");
+            return RP_OK;
+        }
+        b->outputs[b->n_outputs++] = v;
+        b->buffers[k].output = true;
+    }
+    return RP_OK;
+}
+
+static rp_code collect_nodes(rp_err *e, xla_builder *b)
+{
+    const xla_module *m = b->m;
+    size_t t = 0;
+    for (size_t i = 0; i < m->n_instructions && !b->why; i++) {
+        const xla_instruction *x = &m->instructions[i];
+        if (makes_no_thunk(x))
+            continue;
+        if (t == m->n_thunks)
+            obstacle(b, scratch_printf(b->sc, "no thunk of instruction %s", x->name));
+        else if (one_thunk(e, b, x, &m->thunks[t], t))
+            return e->code;
+        t++;
+    }
+    if (t < m->n_thunks)
+        obstacle(b, "more thunks than instructions");
+    lives_until(b, UINT64_MAX, true);
+    lives_until(b, UINT64_MAX, true); /* what began only now ends too */
+    return RP_OK;
+}
+
+/* --- Edges. --- */
+
+static void add_edge(xla_builder *b, uint64_t from, uint64_t to, size_t buffer, const char *port, bool anti)
+{
+    for (size_t i = b->n_edges; i > 0 && b->edges[i - 1].to == to; i--)
+        if (b->edges[i - 1].from == from && b->edges[i - 1].buffer == buffer)
+            return;
+    if (b->n_edges < MAX_EDGES)
+        b->edges[b->n_edges++] = (xla_edge){from, to, buffer, port, anti};
+    else
+        obstacle(b, "more edges than a plan has");
+}
+
+static const char *reads(const xla_node *n, size_t buffer)
+{
+    for (size_t i = 0; i < n->n_uses; i++)
+        if (n->uses[i].buffer == buffer)
+            return n->uses[i].port;
+    return NULL;
+}
+
+bool xla_launches(const xla_node *n)
+{
+    return n->kind == XLA_CALL || n->kind == XLA_KERNEL;
+}
+
+static bool touches(const xla_node *n, size_t buffer)
+{
+    return xla_launches(n) && (n->buffer == buffer || reads(n, buffer));
+}
+
+/* Each access after those it must come after; a life around them. */
+static void edges_of_buffer(xla_builder *b, size_t k)
+{
+    xla_buffer *u = &b->buffers[k];
+    uint64_t writer = u->input ? 0 : u->alloc;
+    bool written = u->input;
+    for (size_t i = 0; i < b->n_nodes; i++) {
+        const xla_node *n = &b->nodes[i];
+        const char *port = xla_launches(n) ? reads(n, k) : NULL;
+        bool writes = xla_launches(n) && n->buffer == k;
+        if (!port && !writes)
+            continue;
+        add_edge(b, writer, i + 1, k, written && port ? port : written ? "dest" : "alloc", false);
+        for (size_t before = writer; writes && before < i; before++) /* readers since the last write */
+            if (touches(&b->nodes[before], k))
+                add_edge(b, before + 1, i + 1, k, "war", true);
+        if (writes) {
+            writer = i + 1;
+            written = true;
+        }
+    }
+    for (size_t i = 1; u->free && i < u->free; i++) {
+        bool made = i == u->alloc || b->nodes[i - 1].buffer == k;
+        if (i == u->alloc || touches(&b->nodes[i - 1], k))
+            add_edge(b, i, u->free, k, made ? "free" : "war", !made);
+    }
+    for (size_t i = 0; i < b->n_outputs; i++)
+        if (b->outputs[i] == u->value)
+            add_edge(b, writer, b->n_nodes + 1, k, scratch_printf(b->sc, "out %zu", i), false);
+}
+
+static bool uses_tenant(const xla_builder *b, const xla_tenant *t, size_t at)
+{
+    return t->buffer == none ? at + 1 == t->from : touches(&b->nodes[at], t->buffer);
+}
+
+/* Who used the bytes before comes before who uses them now: the schedule is one stream. */
+static void edges_of_pair(xla_builder *b, const xla_tenant *early, const xla_tenant *late)
+{
+    size_t first = 0;
+    if (!ck_overlap(early->offset, early->bytes, late->offset, late->bytes) || early->to > late->from)
+        return;
+    while (first < b->n_nodes && !uses_tenant(b, late, first))
+        first++;
+    for (size_t i = 0; first < b->n_nodes && i < first; i++)
+        if (uses_tenant(b, early, i))
+            add_edge(b, i + 1, first + 1, late->buffer == none ? b->nodes[first].buffer : late->buffer,
+                     "reuse", false);
+}
+
+uint64_t xla_reserved(uint64_t bytes)
+{
+    return (bytes + (bytes == 0) + 255) / 256 * 256; /* below 2^53 */
+}
+
+static size_t tenants_of(const xla_builder *b, xla_tenant *v)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < b->n_buffers; k++) {
+        const xla_buffer *u = &b->buffers[k];
+        if (u->value && !u->input)
+            v[n++] = (xla_tenant){u->alloc, u->free ? u->free + 1 : b->n_nodes + 2, u->offset,
+                                  xla_reserved(u->value->bytes), k};
+    }
+    for (size_t i = 0; i < b->n_nodes; i++)
+        if (b->nodes[i].kind == XLA_CALL && b->nodes[i].call.workspace)
+            v[n++] = (xla_tenant){i + 1, i + 2, b->nodes[i].workspace,
+                                  xla_reserved(b->nodes[i].call.workspace->bytes), none};
+    return n;
+}
+
+static rp_code collect_edges(rp_err *e, xla_builder *b, xla_tenant **tenants, size_t *n)
+{
+    xla_tenant *v = scratch_array(b->sc, b->n_buffers + b->n_nodes, sizeof *v);
+    if (!v)
+        return err_nomem(e);
+    for (size_t k = 0; k < b->n_buffers; k++)
+        if (b->buffers[k].value)
+            edges_of_buffer(b, k);
+    *n = tenants_of(b, v);
+    for (size_t i = 0; i < *n; i++)
+        for (size_t k = 0; k < *n; k++)
+            edges_of_pair(b, &v[i], &v[k]);
+    *tenants = v;
+    return RP_OK;
+}
+
+/* --- All of it. --- */
+
+static rp_code collect(rp_err *e, xla_builder *b)
+{
+    if (collect_buffers(e, b))
         return e->code;
-    if (put_plan(e, &w, &b) || put_arena(e, &w, &b) || put_texts(e, &w, &b) || put_reference(e, &w, &b) ||
-        put_contract(e, &w, &b))
+    if (!b->m->n_thunks)
+        obstacle(b, "no thunks");
+    if (b->m->n_thunks > 999)
+        obstacle(b, "more than 999 thunks");
+    if (!b->why && collect_outputs(e, b))
         return e->code;
-    return put_capture(e, &w, &b);
+    return b->why ? RP_OK : collect_nodes(e, b);
+}
+
+rp_code xla_write_plan(rp_err *e, const char **why, scratch *sc, const char *dir, const xla_module *m)
+{
+    import_writer w = {.sc = sc, .dir = dir, .name = m->name, .source = m->name, .hold = true};
+    xla_tenant *v = NULL;
+    size_t n = 0;
+    xla_builder b = {.m = m,
+                     .sc = sc,
+                     .buffers = scratch_array(sc, m->n_values + 1, sizeof *b.buffers),
+                     .nodes = scratch_array(sc, 2 * m->n_values + m->n_thunks + 1, sizeof *b.nodes),
+                     .edges = scratch_array(sc, MAX_EDGES, sizeof *b.edges),
+                     .base = scratch_array(sc, m->n_allocations + 1, sizeof *b.base)};
+    if (!b.buffers || !b.nodes || !b.edges || !b.base)
+        return err_nomem(e);
+    if (collect(e, &b) || (!b.why && collect_edges(e, &b, &v, &n)))
+        return e->code;
+    if ((*why = b.why))
+        return RP_OK;
+    if (xla_plan_documents(e, &w, &b, v, n) || xla_check(e, why, &w))
+        return e->code;
+    return *why ? RP_OK : import_flush(e, &w);
 }

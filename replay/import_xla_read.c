@@ -7,6 +7,9 @@
 
 enum { FILE_MAX_BYTES = 256 << 20 };
 
+const char *const xla_kind_names[] = {"parameter", "constant",     "live out",
+                                      "temporary", "thread local", "other"};
+
 typedef struct {
     scratch *sc;
     const char *path;
@@ -57,15 +60,85 @@ static bool number_after(const char *s, const char *key, uint64_t *out)
     return true;
 }
 
+/* Behind the bracket that closes the one at p. */
+static const char *behind_brackets(const char *p, char open, char close)
+{
+    int depth = 0;
+    for (; *p; p++) {
+        depth += (*p == open) - (*p == close);
+        if (!depth)
+            return p + 1;
+    }
+    return p;
+}
+
+/* "f16[1024,768]{1,0}", or a tuple of which the first counts; *s moves behind it. */
+static bool read_type(xla_type *t, const char **s)
+{
+    static const char *const names[] = {"f16", "bf16", "f32", "f64", "s32",  "s64",      "s8",    "s16",
+                                        "u8",  "u16",  "u32", "u64", "pred", "f8e4m3fn", "f8e5m2"};
+    const char *p = *s;
+    char *end;
+    *t = (xla_type){.tuple = *p == '('};
+    const char *behind = t->tuple ? behind_brackets(p, '(', ')') : NULL;
+    p += t->tuple;
+    size_t n = strcspn(p, "[ ()");
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strlen(names[k]) == n && !strncmp(p, names[k], n)) {
+            t->type = (dtype)k;
+            t->known = true;
+        }
+    if (p[n] != '[') {
+        *s = behind ? behind : p + n;
+        t->known = false;
+        return t->tuple;
+    }
+    for (p += n + 1; *p && *p != ']'; p += *p == ',') {
+        if (!isdigit((unsigned char)*p))
+            return false;
+        uint64_t extent = strtoull(p, &end, 10);
+        p = end;
+        if (t->rank < XLA_RANK)
+            t->shape[t->rank++] = extent;
+        else
+            t->known = false;
+    }
+    p += *p == ']';
+    /* Axes from the fastest; without them the last is the fastest. */
+    for (uint64_t i = 0; i < t->rank; i++)
+        t->minor_to_major[i] = t->rank - 1 - i;
+    if (*p == '{') {
+        const char *close = behind_brackets(p, '{', '}');
+        uint64_t i = 0, seen = 0;
+        for (p++; isdigit((unsigned char)*p); p += *p == ',') {
+            uint64_t axis = strtoull(p, &end, 10);
+            p = end;
+            if (i < t->rank && axis < t->rank && !(seen >> axis & 1)) {
+                seen |= 1ULL << axis;
+                t->minor_to_major[i++] = axis;
+            } else {
+                t->known = false;
+            }
+        }
+        t->known = t->known && (i == t->rank || !i);
+        p = close;
+    }
+    *s = behind ? behind : p;
+    return true;
+}
+
 static rp_code allocation(rp_err *e, lines *l, xla_module *m, const char *s)
 {
     uint64_t n;
     if (!number_after(s, "allocation ", &n) || n != m->n_allocations || n >= XLA_MAX ||
         !number_after(s, "size ", &m->allocations[n].bytes))
         return fail(e, l, "allocation N: size BYTES, in order");
-    m->allocations[n].parameter = strstr(s, ", parameter ") != NULL;
-    m->allocations[n].live_out = strstr(s, "maybe-live-out") != NULL;
-    m->allocations[n].temp = strstr(s, "preallocated-temp") != NULL;
+    m->allocations[n].kind = strstr(s, ", parameter ")        ? XLA_PARAMETER
+                             : strstr(s, "thread-local")      ? XLA_THREAD_LOCAL
+                             : strstr(s, "preallocated-temp") ? XLA_TEMPORARY
+                             : strstr(s, "maybe-live-out")    ? XLA_LIVE_OUT
+                             : strstr(s, "constant")          ? XLA_CONSTANT
+                                                              : XLA_OTHER;
     m->n_allocations++;
     return RP_OK;
 }
@@ -89,9 +162,14 @@ static rp_code value(rp_err *e, lines *l, xla_module *m, const char *s)
     v->allocation = m->n_allocations - 1;
     if (!v->name)
         return err_nomem(e);
-    return number_after(at, "(size=", &v->bytes) && number_after(at, "offset=", &v->offset)
-               ? RP_OK
-               : fail(e, l, "(size=BYTES,offset=BYTES)");
+    if (!number_after(at, "(size=", &v->bytes) || !number_after(at, "offset=", &v->offset))
+        return fail(e, l, "(size=BYTES,offset=BYTES)");
+    const char *type = strstr(at, "): ");
+    if (type) {
+        type += 3;
+        (void)read_type(&v->type, &type);
+    }
+    return RP_OK;
 }
 
 static rp_code read_assignment(rp_err *e, xla_module *m, scratch *sc, const char *dir, const char *stem)
@@ -117,10 +195,21 @@ static rp_code read_lives(rp_err *e, xla_module *m, scratch *sc, const char *dir
 {
     lines l;
     char *s, *end;
-    bool inside = false;
+    bool inside = false, sequence = false;
     if (opened(e, &l, sc, dir, stem, "-live-range.txt"))
         return e->code;
     while ((s = next(&l))) {
+        if (*s && strncmp(s, "    ", 4))
+            sequence = !strcmp(s, "  InstructionSequence:");
+        if (sequence && !strncmp(s, "    ", 4)) {
+            uint64_t at = strtoull(s + 4, &end, 10);
+            for (size_t i = 0; *end == ':' && i < m->n_instructions; i++)
+                if (!strcmp(m->instructions[i].name, end + 1)) {
+                    m->instructions[i].position = at;
+                    m->instructions[i].has_position = true;
+                }
+            continue;
+        }
         if (!strcmp(s, "  BufferLiveRange:")) {
             inside = true;
             continue;
@@ -147,84 +236,98 @@ static rp_code read_lives(rp_err *e, xla_module *m, scratch *sc, const char *dir
     return RP_OK;
 }
 
-/* "f16[1024,768]{1,0}", or a tuple of which the first counts; *s moves behind it. */
-static bool type_of(xla_instruction *i, char **s)
+/* The balanced object behind `key` in the text, strings taken into account. */
+static span object_after(const char *s, const char *key)
 {
-    static const char *const names[] = {"f16", "bf16", "f32", "f64", "s32",  "s64",      "s8",    "s16",
-                                        "u8",  "u16",  "u32", "u64", "pred", "f8e4m3fn", "f8e5m2"};
-    char *p = *s;
-    bool tuple = *p == '(';
-    p += tuple;
-    size_t n = strcspn(p, "[ (");
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strlen(names[k]) == n && !strncmp(p, names[k], n)) {
-            i->type = (dtype)k;
-            i->has_type = true;
-        }
-    if (p[n] != '[')
-        return false;
-    for (p += n + 1; *p && *p != ']'; p += *p == ',') {
-        if (i->rank == 4 || !isdigit((unsigned char)*p))
-            return false;
-        i->shape[i->rank++] = strtoull(p, &p, 10);
+    const char *from = strstr(s, key), *p;
+    int depth = 0;
+    bool quoted = false;
+    if (!from)
+        return (span){0};
+    from += strlen(key);
+    for (p = from; *p; p++) {
+        if (quoted && *p == '\\' && p[1])
+            p++;
+        else if (*p == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            depth += (*p == '{') - (*p == '}');
+        if (!depth)
+            return span_of(from, (size_t)(p + 1 - from));
     }
-    p += *p == ']';
-    /* Dimensions from the fastest: row order counts down. */
-    i->row_major = true;
-    if (*p == '{') {
-        uint64_t want = i->rank;
-        for (p++; isdigit((unsigned char)*p); p += *p == ',')
-            i->row_major &= strtoull(p, &p, 10) == --want;
-        p += strcspn(p, "}");
-        p += *p == '}';
-    }
-    if (tuple) {
-        p += strcspn(p, ")");
-        p += *p == ')';
-    }
-    *s = p;
-    return true;
+    return (span){0};
 }
 
-static int contracting(const char *s, const char *key)
+/* The gemm_backend_config of a library call. */
+static rp_code gemm_config(rp_err *e, lines *l, xla_instruction *i, const char *attributes)
 {
-    const char *at = strstr(s, key);
-    at = at ? at + strlen(key) : NULL;
-    return at && (*at == '0' || *at == '1') && at[1] == '"' && at[2] == ']' ? *at - '0' : -1;
+    span text = object_after(attributes, "backend_config=");
+    js_node *root;
+    rp_err json = {0};
+    if (!text.n || js_parse(&json, &root, l->sc, l->path, text) || js_as_obj(&json, root))
+        return fail(e, l, "a backend_config of JSON");
+    i->gemm = js_find(root, "gemm_backend_config");
+    return i->gemm && js_kind(i->gemm) == JS_OBJECT ? RP_OK : fail(e, l, "a gemm_backend_config");
+}
+
+static const char *operands_of(lines *l, xla_instruction *i, const char *p)
+{
+    while (*p && *p != ')') {
+        p++;
+        p += strspn(p, " ,");
+        if (!strncmp(p, "/*", 2)) {
+            const char *end = strstr(p, "*/");
+            p = end ? end + 2 : p;
+            p += strspn(p, " ");
+        }
+        size_t k = strcspn(p, "#,)");
+        if (*p == '%') {
+            if (i->n_operands < XLA_OPERANDS) {
+                i->elements[i->n_operands] = p[k] == '#' ? atoi(p + k + 1) : -1;
+                i->operands[i->n_operands] = scratch_strndup(l->sc, p + 1, k - 1);
+                if (!i->operands[i->n_operands])
+                    return NULL;
+            }
+            i->n_operands++;
+        }
+        p += strcspn(p, ",)");
+    }
+    return p;
 }
 
 static rp_code instruction(rp_err *e, lines *l, xla_module *m, char *s)
 {
+    bool root;
     s += strspn(s, " ");
-    if (!strncmp(s, "ROOT ", 5))
+    root = !strncmp(s, "ROOT ", 5);
+    if (root)
         s += 5;
-    char *equals = strstr(s, " = "), *p;
+    const char *equals = strstr(s, " = "), *p;
     if (*s != '%' || !equals || m->n_instructions == XLA_MAX)
         return fail(e, l, "%NAME = TYPE OPCODE(OPERANDS)");
     xla_instruction *i = &m->instructions[m->n_instructions++];
     i->name = scratch_strndup(l->sc, s + 1, (size_t)(equals - s - 1));
+    i->root = root;
+    i->target = "";
     p = equals + 3;
-    if (!type_of(i, &p) || *p != ' ')
+    if (!read_type(&i->type, &p) || *p != ' ')
         return fail(e, l, "a type");
     size_t n = strcspn(p + 1, "(");
     i->opcode = scratch_strndup(l->sc, p + 1, n);
-    if (!i->name || !i->opcode)
+    p = i->opcode ? operands_of(l, i, p + 1 + n) : NULL;
+    if (!i->name || !p)
         return err_nomem(e);
-    for (p += 1 + n; *p && *p != ')';) {
-        p++;
-        p += strspn(p, " ,");
-        size_t k = strcspn(p, "#,)");
-        if (*p == '%' && i->n_operands < XLA_OPERANDS)
-            i->operands[i->n_operands++] = scratch_strndup(l->sc, p + 1, k - 1);
-        p += strcspn(p, ",)");
+    static const char target[] = "custom_call_target=\"", index[] = "), index=";
+    const char *at = strstr(p, target);
+    if (at) {
+        at += strlen(target);
+        i->target = scratch_strndup(l->sc, at, strcspn(at, "\""));
+        if (!i->target)
+            return err_nomem(e);
     }
-    i->cublaslt = strstr(p, "custom_call_target=\"__cublas$lt$matmul\"") != NULL;
-    i->lhs_contracting = contracting(p, "\"lhs_contracting_dimensions\":[\"");
-    i->rhs_contracting = contracting(p, "\"rhs_contracting_dimensions\":[\"");
-    i->plain = strstr(p, "\"epilogue\":\"DEFAULT\"") && strstr(p, "\"alpha_real\":1,") &&
-               strstr(p, "\"beta\":0,") && strstr(p, "\"lhs_batch_dimensions\":[]") &&
-               strstr(p, "\"rhs_batch_dimensions\":[]");
-    return RP_OK;
+    if (!strcmp(i->opcode, "get-tuple-element"))
+        i->index = strncmp(p, index, strlen(index)) ? -1 : atoi(p + strlen(index));
+    return xla_is_call(i) ? gemm_config(e, l, i, p) : RP_OK;
 }
 
 static rp_code read_module(rp_err *e, xla_module *m, scratch *sc, const char *dir, const char *stem)
@@ -279,12 +382,12 @@ rp_code xla_read(rp_err *e, xla_module *out, scratch *sc, const char *dir, const
                         .thunks = scratch_array(sc, XLA_MAX, sizeof *out->thunks)};
     if (!out->allocations || !out->values || !out->instructions || !out->thunks)
         return err_nomem(e);
-    if (read_assignment(e, out, sc, dir, stem) || read_lives(e, out, sc, dir, stem) ||
-        read_module(e, out, sc, dir, stem) || read_thunks(e, out, sc, dir, name))
+    if (read_assignment(e, out, sc, dir, stem) || read_module(e, out, sc, dir, stem) ||
+        read_lives(e, out, sc, dir, stem) || read_thunks(e, out, sc, dir, name))
         return e->code;
     size_t calls = 0, launched = 0;
     for (size_t i = 0; i < out->n_instructions; i++)
-        calls += out->instructions[i].cublaslt;
+        calls += xla_is_call(&out->instructions[i]);
     for (size_t i = 0; i < out->n_thunks; i++)
         launched += !strcmp(out->thunks[i].kind, "kCublasLtMatmul");
     if (calls != launched) {
@@ -293,52 +396,4 @@ rp_code xla_read(rp_err *e, xla_module *out, scratch *sc, const char *dir, const
         return err_file(e, name);
     }
     return RP_OK;
-}
-
-const xla_value *xla_value_of(const xla_module *m, const char *name, const char *index)
-{
-    size_t n = strlen(name);
-    for (size_t i = 0; i < m->n_values; i++)
-        if (!strncmp(m->values[i].name, name, n) && !strcmp(m->values[i].name + n, index))
-            return &m->values[i];
-    return NULL;
-}
-
-const xla_instruction *xla_instruction_of(const xla_module *m, const char *name)
-{
-    for (size_t i = 0; i < m->n_instructions; i++)
-        if (!strcmp(m->instructions[i].name, name))
-            return &m->instructions[i];
-    return NULL;
-}
-
-static uint64_t life_end(const xla_value *v)
-{
-    return v->to > v->from ? v->to : v->from + 1;
-}
-
-size_t xla_faults(const xla_module *m, scratch *sc)
-{
-    size_t faults = 0;
-    for (size_t i = 0; i < m->n_values; i++) {
-        const xla_value *a = &m->values[i];
-        if (!ck_inside(a->offset, a->bytes, m->allocations[a->allocation].bytes)) {
-            fprintf(stderr, "replay import: %s: %s reaches beyond allocation %llu\n", text_safe(sc, m->name),
-                    text_safe(sc, a->name), (unsigned long long)a->allocation);
-            faults++;
-            continue;
-        }
-        for (size_t k = 0; k < i; k++) {
-            const xla_value *b = &m->values[k];
-            if (a->allocation == b->allocation && a->has_life && b->has_life && a->from < life_end(b) &&
-                b->from < life_end(a) &&
-                ck_inside(b->offset, b->bytes, m->allocations[b->allocation].bytes) &&
-                ck_overlap(a->offset, a->bytes, b->offset, b->bytes)) {
-                fprintf(stderr, "replay import: %s: %s and %s share bytes while both live\n",
-                        text_safe(sc, m->name), text_safe(sc, b->name), text_safe(sc, a->name));
-                faults++;
-            }
-        }
-    }
-    return faults;
 }

@@ -195,6 +195,25 @@ def live_signed_audit(replay, folder, tmp):
         check("statement", base64.b64decode(json.load(f)["payload"]).decode(), "the payload about a run")
 
 
+def live_imported(replay, tmp):
+    """An XLA dump without library calls, and one with: what import writes of each module."""
+    for name in ("xla-default", "xla-cublaslt"):
+        packed = os.path.join(TOP, "tests/data/xla-dump/%s.tar.zst" % name)
+        line = 'zstd -dcq "$1" | tar x -C "$2"'
+        if subprocess.run(["sh", "-c", line, "sh", packed, tmp], stderr=subprocess.DEVNULL, check=False).returncode:
+            return
+        out = os.path.join(tmp, name + ".imported")
+        live("imported", [0], [replay, "import", "xla-dump", os.path.join(tmp, name), "-o", out, "--json"])
+        for module in sorted(glob.glob(out + "/*/")):
+            check_file("imported_xla", module + "dump.json")
+            check_file("omitted", module + "plan/omitted.json")
+            for path, schema in (("plan/plan.json", "plan"), ("plan/arena.json", "arena"), ("plan/resolved_calls.json", "calls"),
+                                 ("capture.json", "capture")):
+                check_file(schema, module + "plan/" + path)
+            if os.path.exists(module + "calls"):
+                check_documents(module + "calls")
+
+
 def check_commands(build, evidence):
     replay = os.path.join(build, "replay")
     with tempfile.TemporaryDirectory() as tmp:
@@ -208,6 +227,7 @@ def check_commands(build, evidence):
         live("resolved", [0], [replay, "resolve", bundle, "--cpu-only", "--json"])
         live("answer", [1], [replay, "resolve", "--call", "m=63 n=128 k=256 a=e4m3,T c=bf16 d=e4m3", "--json"])
         live("agreement", [1], [replay, "resolve", "--against", os.path.join(TOP, "tests/data/lt-support-h200-cublaslt-13.1.csv.xz"), "--json"])
+        live_imported(replay, tmp)
         live("imported", [0], [replay, "import", "cublaslt-log", os.path.join(TOP, "tests/data/cublaslt-trace-pytorch-2.11.log.zst"), "-o", tmp + "/log", "--json"])
         live("run", [4], [replay, "run", bundle, "--out", tmp + "/none", "--json"])
         live("runs", [0], [replay, "run", bundle, bundle, "--device", "emu", "--phases", "2", "--out", tmp + "/several", "--json"])

@@ -35,12 +35,12 @@ calls = []
 for m in re.finditer(r"%(\S+) = \S+ \S+ custom-call\(%([^#,)]+)\S* %([^#,)]+)\S* "
                      r'custom_call_target="__cublas\$lt\$matmul".*"epilogue":"DEFAULT"', entry):
     lhs, rhs = (re.search(r'"%s_contracting_dimensions":\["(\d)"\]' % side, m[0])[1] for side in ("lhs", "rhs"))
-    calls.append({"d": m[1], "a": m[2], "b": m[3], "trans_a": lhs == "0", "trans_b": rhs == "1"})
+    calls.append({"d": m[1], "lhs": m[2], "rhs": m[3], "trans_lhs": lhs == "0", "trans_rhs": rhs == "1"})
 
 # -- The plan: results of library calls are made in XLA's arena; whatever else they read is an input.
 results = [c["d"] for c in calls]
 arena = [r for r in results if places[r + "{0}"]["temporary"]]
-inputs = list(dict.fromkeys(n for c in calls for n in (c["a"], c["b"]) if n not in results))
+inputs = list(dict.fromkeys(n for c in calls for n in (c["lhs"], c["rhs"]) if n not in results))
 files = {}
 
 
@@ -48,13 +48,22 @@ def ident(name):
     return re.sub(r"\W", "_", name)
 
 
-def layout(shape, kind="right_major"):
-    return {"shape": shape, "spellings": [{"kind": kind}]}
+def layout(shape):
+    return {"shape": shape, "spellings": [{"kind": "right_major"}]}
+
+
+def matrix(name, rows, cols, order):
+    return {"type": shapes[name][0], "rows": rows, "cols": cols, "ld": cols if order == "row" else rows, "order": order}
+
+
+def slot(port, name, m):
+    strides = [m["ld"], 1] if m["order"] == "row" else [1, m["ld"]]
+    return {"port": port, "buffer": ident(name), "layout": {"shape": [m["rows"], m["cols"]], "spellings": [{"kind": "strided", "strides": strides}]}}
 
 
 def buffer(name):
     dtype, shape = shapes[name]
-    return {"id": ident(name), "label": name, "owner": "system" if name in arena else "caller", "freed_by": "caller",
+    return {"id": ident(name), "label": ident(name), "owner": "system" if name in arena else "caller", "freed_by": "caller",
             "access": "rw" if name in results else "ro", "dtype": dtype, "layout": layout(shape)}
 
 
@@ -62,8 +71,8 @@ nodes = [{"op": "input", "slots": [{"value": ident(n), "buffer": ident(n)} for n
 edges, made, bound, described = [], {n: 0 for n in inputs}, [], []
 ranges = [{"name": "parameters", "first_step": 0, "end_step": None, "offset_bytes": None, "bytes": 8}]
 for c in calls:
-    (dtype, (m, n)), (a_dtype, a), (b_dtype, b) = shapes[c["d"]], shapes[c["a"]], shapes[c["b"]]
-    k = a[0] if c["trans_a"] else a[1]
+    (_, (m, n)), (_, lhs), (_, rhs) = shapes[c["d"]], shapes[c["lhs"]], shapes[c["rhs"]]
+    k = lhs[0] if c["trans_lhs"] else lhs[1]
     if c["d"] in arena:
         place = places[c["d"] + "{0}"]
         ranges.append({"name": ident(c["d"]), "first_step": len(nodes), "end_step": None, "offset_bytes": place["offset"], "bytes": place["size"]})
@@ -71,25 +80,21 @@ for c in calls:
         nodes.append({"op": "alloc", "buffer": ident(c["d"])})
     at = len(nodes)
     ranges.append({"name": "workspace@%d" % at, "first_step": at, "end_step": at + 1, "offset_bytes": places[c["d"] + "{1}"]["offset"], "bytes": WORKSPACE})
-    nodes.append({
-        "op": "matmul", "label": c["d"],
-        "spec": {"form": "CublasLt", "m": m, "n": n, "k": k, "trans_a": not c["trans_a"], "trans_b": not c["trans_b"],
-                 "lda": a[1], "ldb": b[1], "ldc": n, "ldd": n, "a_dtype": a_dtype, "b_dtype": b_dtype, "d_dtype": dtype, "epilogue": "default"},
-        "operands": [{"port": "a", "buffer": ident(c["a"]), "layout": layout([m, k], "left_major" if c["trans_a"] else "right_major")},
-                     {"port": "b", "buffer": ident(c["b"]), "layout": layout([k, n], "left_major" if c["trans_b"] else "right_major")}],
-        "destination": {"port": "dest", "buffer": ident(c["d"]), "layout": layout([m, n])},
-    })
-    edges += [(made[c[o]], at, c[o], o) for o in ("a", "b")]
+    # XLA makes the result column-major: D^T = B^T A^T, the operands in each other's place and none transposed.
+    a = matrix(c["rhs"], n, k, "row" if c["trans_rhs"] else "col")
+    b = matrix(c["lhs"], k, m, "row" if c["trans_lhs"] else "col")
+    d = matrix(c["d"], n, m, "col")
+    nodes.append({"op": "matmul", "label": ident(c["d"]), "workspace_bytes": WORKSPACE,
+                  "operands": [slot("a", c["rhs"], a), slot("b", c["lhs"], b)], "destination": slot("dest", c["d"], d)})
+    edges += [(made[c["rhs"]], at, c["rhs"], "a"), (made[c["lhs"]], at, c["lhs"], "b")]
     if described:
         edges.append((described[-1]["node"], at, c["d"], "reuse"))  # one workspace after the other, in the same bytes
     made[c["d"]] = at
-    call = {"node": at, "trans_a": c["trans_a"], "trans_b": c["trans_b"], "compute": "32f", "scale": "f32", "epilogue": "default",
-            "workspace_bytes": WORKSPACE}
-    for o, name in (("a", c["a"]), ("b", c["b"]), ("c", c["d"]), ("d", c["d"])):
-        t, shape = shapes[name]
-        call[o] = {"type": t, "rows": shape[0], "cols": shape[1], "ld": shape[1], "order": "row"}
+    call = {"node": at, "a": a, "b": b, "c": d, "d": d, "trans_a": False, "trans_b": False, "compute": "32f", "scale": "f32",
+            "epilogue": "default", "workspace_bytes": WORKSPACE}
     described.append(call)
-    bound.append(dict(call, bias=None, alpha=1, beta=0, **{o: dict(call[o], buffer=ident(c[o if o in "ab" else "d"])) for o in "abcd"}))
+    bound.append(dict(call, bias=None, alpha=1, beta=0, **{o: dict(call[o], buffer=ident(n))
+                                                          for o, n in zip("abcd", (c["rhs"], c["lhs"], c["d"], c["d"]))}))
 nodes.append({"op": "output", "slots": [{"value": ident(r), "buffer": ident(r), "layout": layout(shapes[r][1])} for r in results]})
 edges += [(made[r], len(nodes) - 1, r, "out %d" % i) for i, r in enumerate(results)]
 
@@ -106,16 +111,16 @@ def tensors(**more):
 
 
 files["plan/plan.json"] = {
-    "format": "replay-plan/0", "name": module, "policy": {"resolver": "luminal-lt/1", "arena": "given", "renderer": "opaque"}, "symbols": [],
+    "format": "replay-plan/0", "name": module, "policy": {"resolver": "given", "arena": "given", "renderer": "opaque"}, "symbols": [],
     "buffers": [buffer(n) for n in inputs + results], "nodes": nodes,
     "edges": [{"from": f, "to": t, "buffer": ident(n), "port": port, "kind": "data"} for f, t, n, port in edges]}
 files["plan/arena.json"] = {"format": "replay-arena/0", "slab_bytes": SLAB + 256, "peak_live_bytes": peak, "ranges": ranges}
 files["plan/resolved_calls.json"] = {"format": "replay-calls/0", "calls": bound}
 files["plan/typed_ops.json"] = {"ops": ["__cublas$lt$matmul " + r for r in results]}
-files["plan/buffer_ir.txt"] = "".join("%(d)s = matmul(%(a)s, %(b)s)\n" % c for c in calls)
+files["plan/buffer_ir.txt"] = "".join("%(d)s = matmul(%(lhs)s, %(rhs)s)\n" % c for c in calls)
 files["reference.json"] = {
     "format": "replay-reference/0", "inputs": tensors(),
-    "nodes": [{"id": ident(c["d"]), "op": "matmul", "a": ident(c["a"]), "b": ident(c["b"]), "transpose_a": c["trans_a"], "transpose_b": c["trans_b"]} for c in calls],
+    "nodes": [{"id": ident(c["d"]), "op": "matmul", "a": ident(c["lhs"]), "b": ident(c["rhs"]), "transpose_a": c["trans_lhs"], "transpose_b": c["trans_rhs"]} for c in calls],
     "outputs": [{"name": ident(r), "value": ident(r), "dtype": shapes[r][0]} for r in results]}
 files["fixtures/integers.json"] = {"format": "replay-recipe/0", "fixture": "integers", "seed": 1, "purpose": "Small integers, exact at every step.",
                                    "tensors": tensors(generator="uniform", low=-5, high=5, shift=0)}
@@ -123,10 +128,10 @@ files["contract.json"] = {
     "format": "replay-contract/0", "tolerances": [{"output": ident(r), "atol": 0, "rtol": 0} for r in results],
     "fixtures": [{"name": "integers", "applies": True, "property": "Exact at every step."}],
     "checks_per_phase": len(results), "phases": 5, "checks_total": 5 * len(results),
-    "accuracy": {"class": "reference_exact", "measured_k": [n["spec"]["k"] for n in nodes if n["op"] == "matmul"], "growth": "Exact below 2^24."},
+    "accuracy": {"class": "reference_exact", "measured_k": [c["a"]["cols"] for c in described], "growth": "Exact below 2^24."},
     "determinism": {"claimed": False, "reason": "Not examined."},
     "architecture": {"kernels_sm": 75, "library_sm": 80, "claim": "The library's own kernels."},
-    "dispatch": [{"name": "matmul", "symbol": "cublasLtMatmul", "family": "library_matmul", "dtypes": [shapes[calls[0][o]][0] for o in "abd"]}]}
+    "dispatch": [{"name": "matmul", "symbol": "cublasLtMatmul", "family": "library_matmul", "dtypes": [shapes[calls[0][o]][0] for o in ("lhs", "rhs", "d")]}]}
 packed = {p: v.encode() if isinstance(v, str) else (json.dumps(v, indent=2) + "\n").encode() for p, v in files.items()}
 
 # -- What is not in the dump is said: the code of the other kernels, above all.

@@ -1,6 +1,6 @@
 #include "artifacts/base/file.h"
 #include "artifacts/base/json.h"
-#include "replay/import_xla.h"
+#include "replay/import.h"
 #include "replay/text_file.h"
 #include "tests/support.h"
 #include <criterion/criterion.h>
@@ -173,87 +173,6 @@ Test(import, bundle_verifies, .init = cr_redirect_stdout)
     cr_assert_eq(cmd_pack(4, pack), EXIT_PASSED);
     optind = 0;
     cr_expect_eq(cmd_verify(2, verify), EXIT_PASSED);
-    t_remove(dir);
-    scratch_free(sc);
-}
-
-/* A dump, unpacked below dir. */
-static const char *dump_of(scratch *sc, const char *dir, const char *name)
-{
-    rp_err e = {0};
-    span tar;
-    const char *packed = scratch_printf(sc, "tests/data/xla-dump/%s.tar.zst", name);
-    cr_assert_eq(text_file_read(&e, &tar, sc, packed, 1 << 24), RP_OK, "%s", e.msg);
-    t_write(sc, dir, "x.tar", tar);
-    cr_assert_eq(t_shell(dir, "tar xf x.tar"), 0);
-    return file_join(sc, dir, name);
-}
-
-/* Two modules with library calls: XLA's places in the arena hold, and the bundles verify. */
-Test(import, xla_calls, .init = cr_redirect_stdout)
-{
-    static const char *const modules[] = {"module_2648.jit_weight_view", "module_4634.jit_mlp"};
-    scratch *sc = scratch_new(0);
-    const char *dir = t_dir(sc), *dump = dump_of(sc, dir, "xla-cublaslt"), *out = file_join(sc, dir, "out");
-    cr_assert_eq(import_xla_dump(dump, out, false), EXIT_PASSED);
-    for (size_t i = 0; i < 2; i++) {
-        char *sources = file_join(sc, file_join(sc, out, modules[i]), "bundle"),
-             *packed = file_join(sc, dir, "b.tar.zst");
-        char dash_o[] = "-o", name[] = "x", quick[] = "--quick";
-        char *pack[] = {name, sources, dash_o, packed, NULL}, *verify[] = {name, packed, quick, NULL};
-        optind = 0;
-        cr_assert_eq(cmd_pack(4, pack), EXIT_PASSED);
-        optind = 0;
-        cr_expect_eq(cmd_verify(3, verify), EXIT_PASSED, "%s", modules[i]);
-    }
-    span arena = t_slurp(sc, file_join(sc, out, "module_4634.jit_mlp/bundle/plan/arena.json"));
-    const char *s = scratch_strndup(sc, (const char *)arena.p, arena.n);
-    cr_expect(strstr(s, "\"offset_bytes\": 33554944"));
-    cr_expect(strstr(s, "\"offset_bytes\": 512"));
-    t_remove(dir);
-    scratch_free(sc);
-}
-
-/* Without library calls there is no bundle, and the reason is said; thunks without code are omitted by name.
- */
-Test(import, xla_without_calls, .init = cr_redirect_stdout)
-{
-    scratch *sc = scratch_new(0);
-    rp_err e = {0};
-    js_node *root;
-    const char *dir = t_dir(sc), *dump = dump_of(sc, dir, "xla-default"), *out = file_join(sc, dir, "out");
-    cr_assert_eq(import_xla_dump(dump, out, false), EXIT_PASSED);
-    cr_assert_eq(js_parse(&e, &root, sc, "dump.json",
-                          t_slurp(sc, file_join(sc, out, "module_24481.jit_mlp/dump.json"))),
-                 RP_OK);
-    cr_expect_str_eq(text(root, "no_bundle"),
-                     "no __cublas$lt$matmul call: the kernels of the dump have no code");
-    cr_expect_eq(js_len(js_find(root, "thunks")), 3);
-    cr_expect_eq(js_len(js_find(root, "values")), 6);
-    cr_expect(!file_exists(file_join(sc, out, "module_24481.jit_mlp/bundle")));
-    t_remove(dir);
-    scratch_free(sc);
-}
-
-/* Values that share bytes while both live, and files cut short. */
-Test(import, xla_broken, .init = redirect_both)
-{
-    scratch *sc = scratch_new(0);
-    const char *dir = t_dir(sc), *dump = dump_of(sc, dir, "xla-cublaslt"), *out = file_join(sc, dir, "out");
-    static const char *const edits[] = {
-        "sed -i 's/offset=33554944/offset=512/' module_4634*buffer-assignment.txt",
-        "sed -i 's/offset=512/offset=39846400/' module_4634*buffer-assignment.txt",
-        "f=$(ls module_4634*optimizations.txt) && head -c 5000 $f > x && mv x $f",
-        "sed -i 1d module_4634*thunk_sequence.txt",
-        "rm *buffer-assignment.txt",
-    };
-    static const int exits[] = {EXIT_REJECTED, EXIT_REJECTED, EXIT_UNREADABLE, EXIT_UNREADABLE,
-                                EXIT_UNREADABLE};
-    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
-        cr_assert_eq(t_shell(dir, "rm -rf xla-cublaslt && tar xf x.tar"), 0);
-        cr_assert_eq(t_shell(dump, edits[i]), 0);
-        cr_expect_eq(import_xla_dump(dump, out, false), exits[i], "%s", edits[i]);
-    }
     t_remove(dir);
     scratch_free(sc);
 }
