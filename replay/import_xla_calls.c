@@ -336,7 +336,7 @@ static void descriptors(jw *j, const builder *b, bool bound)
 {
     jw_arr(j, "calls");
     for (size_t i = 0; i < b->n_calls; i++)
-        import_lt_record(j, &b->calls[i].pieces, b->calls[i].node, bound);
+        import_lt_record(j, &b->calls[i].pieces, b->calls[i].node, bound ? NULL : "");
     jw_end(j);
 }
 

@@ -178,7 +178,7 @@ static void calls_json(jw *j, const xla_builder *b, bool bound)
                     pieces.id[o] = b->buffers[n->uses[u].buffer].id;
         pieces.id[LT_D] = b->buffers[n->buffer].id;
         pieces.id[LT_C] = pieces.id[LT_C] ? pieces.id[LT_C] : pieces.id[LT_D];
-        import_lt_record(j, &pieces, i + 1, bound);
+        import_lt_record(j, &pieces, i + 1, bound ? NULL : "");
     }
     jw_end(j);
 }
