@@ -214,16 +214,30 @@ rp_code bundle_load(rp_err *e, bundle **out, findings *fs, scratch *sc, store *s
     return e->code;
 }
 
+/* The document was read, or is a listed omission. */
+static bool read_or_omitted(const bundle *b, const void *document, const char *path)
+{
+    return document || manifest_find_omitted(b->man, path);
+}
+
 bool bundle_describable(const bundle *b)
 {
-    if (!b->plan || !b->reach || !b->requests || !b->rebuilt_arena || !b->recorded_arena || !b->calls_ok)
+    if (!b->plan || !b->reach || !b->requests || !b->rebuilt_arena || !b->recorded_arena || !b->calls_ok ||
+        !read_or_omitted(b, b->reference, "reference.json") ||
+        !read_or_omitted(b, b->contract, "contract.json"))
         return false;
-    for (uint64_t i = 0; i < b->n_kernels; i++)
-        if (!b->kernels[i].record)
+    for (uint64_t i = 0; i < b->n_kernels; i++) {
+        const bundle_kernel *k = &b->kernels[i];
+        if (!k->record || !read_or_omitted(b, k->source.p, k->record->source) ||
+            !read_or_omitted(b, k->ptx.p, k->record->ptx))
             return false;
+    }
     for (uint64_t i = 0; i < b->plan->n_nodes; i++)
         if (b->plan->nodes[i].op == NODE_KERNEL && !bundle_kernel_of(b, b->plan->nodes[i].source) &&
             !bundle_kernel_omitted(b, b->plan->nodes[i].source))
+            return false;
+    for (uint64_t i = 0; i < b->n_fixtures; i++)
+        if (!b->fixtures[i].recipe)
             return false;
     return true;
 }
@@ -237,9 +251,6 @@ bool bundle_complete(const bundle *b)
             return false;
     for (uint64_t i = 0; i < b->plan->n_nodes; i++)
         if (b->plan->nodes[i].op == NODE_KERNEL && !bundle_kernel_of(b, b->plan->nodes[i].source))
-            return false;
-    for (uint64_t i = 0; i < b->n_fixtures; i++)
-        if (!b->fixtures[i].recipe)
             return false;
     return true;
 }

@@ -61,7 +61,8 @@ void bundle_unanswered(report *r, const bundle *b, const char *const *paths, con
 
 /* Read all documents but fixture data. The store is borrowed. */
 RP_MUST rp_code bundle_load(rp_err *e, bundle **out, findings *fs, scratch *sc, store *st);
-/* A plan signature can be made but for what is omitted: of kernels, and of reference and contract. */
+/* Everything that running or auditing needs was read, or is a listed omission of kernels, reference, contract
+ * or recipes: a plan signature can be made but for these. */
 bool bundle_describable(const bundle *b);
 /* Everything that running or auditing needs was read. */
 bool bundle_complete(const bundle *b);
