@@ -220,7 +220,7 @@ rp_code arena_read(rp_err *e, arena_layout *out, scratch *sc, const char *file, 
     js_node *root, *ranges;
     size_t n = 0;
     arena_layout l = {0};
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-arena/0") ||
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-arena/1") ||
         js_u64(e, &l.slab_bytes, root, "slab_bytes") ||
         js_u64(e, &l.peak_live_bytes, root, "peak_live_bytes") || js_arr(e, &ranges, &n, root, "ranges"))
         return e->code;

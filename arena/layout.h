@@ -35,7 +35,7 @@ typedef struct {
 RP_MUST rp_code arena_requests(rp_err *e, arena_layout *out, scratch *sc, const plan *p);
 /* Place the requests by policy luminal-slab/2. */
 RP_MUST rp_code arena_pack(rp_err *e, arena_layout *l, scratch *sc);
-/* plan/arena.json, format "replay-arena/0": {format, slab_bytes, peak_live_bytes, ranges: [{name, first_step,
+/* plan/arena.json, format "replay-arena/1": {format, slab_bytes, peak_live_bytes, ranges: [{name, first_step,
  * end_step, offset_bytes, bytes}]}. */
 RP_MUST rp_code arena_read(rp_err *e, arena_layout *out, scratch *sc, const char *file, span text);
 

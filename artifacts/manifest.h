@@ -1,6 +1,6 @@
-/* manifest.json, format "replay-bundle/0": a closed world. Its SHA-256 is the bundle's root.
+/* manifest.json, format "replay-bundle/1": a closed world. Its SHA-256 is the bundle's root.
  *
- *   manifest  {"format": "replay-bundle/0", "name": NAME, "files": [file…], "omitted": [omitted…]}
+ *   manifest  {"format": "replay-bundle/1", "name": NAME, "files": [file…], "omitted": [omitted…]}
  *   file      {"path": PATH, "bytes": N, "sha256": HEX, "role": ROLE}
  *   omitted   {"path": PATH, "bytes"?: N, "sha256"?: HEX, "reason": TEXT}
  *
@@ -17,9 +17,9 @@
 #include "artifacts/base/jsonw.h"
 #include "artifacts/base/scratch.h"
 
-#define MANIFEST_FORMAT "replay-bundle/0"
+#define MANIFEST_FORMAT "replay-bundle/1"
 #define MANIFEST_PATH "manifest.json"
-#define OMITTED_FORMAT "replay-omitted/0"
+#define OMITTED_FORMAT "replay-omitted/1"
 
 enum { MANIFEST_MAX_BYTES = 8 << 20, MANIFEST_MAX_FILES = 1 << 16 /* by default: limits.h */ };
 
@@ -73,7 +73,7 @@ void manifest_write(jw *j, const manifest *m);
 const manifest_file *manifest_find(const manifest *m, const char *path);
 /* The same among the omitted. */
 const manifest_omitted *manifest_find_omitted(const manifest *m, const char *path);
-/* What the sources of a bundle leave out (docs/exporting.md), {"format": "replay-omitted/0", "omitted":
+/* What the sources of a bundle leave out (docs/exporting.md), {"format": "replay-omitted/1", "omitted":
  * [omitted…]} by the rules above; lent by sc. */
 RP_MUST rp_code manifest_read_omitted(rp_err *e, manifest_omitted **out, size_t *n, scratch *sc,
                                       const char *file, span text);

@@ -6,7 +6,7 @@
  * Two predicate types are ours; docs/attestations.md describes them. Their names stand for themselves:
  * `.example` is a reserved domain, so that nobody else can ever own them, and nothing is to be found there.
  *
- *   bundle   this manifest.json is the signer's: {"format": "replay-bundle/0", "name": NAME}. One subject,
+ *   bundle   this manifest.json is the signer's: {"format": "replay-bundle/1", "name": NAME}. One subject,
  * the manifest verdict  what `replay` found about a bundle or a run: {"format": "replay-attestation/0", …}
  *
  * Keys that are not named here are ignored outside the predicate, as in-toto asks. A subject needs a sha256;

@@ -42,7 +42,7 @@ rp_code calls_read(rp_err *e, recorded_call **out, uint64_t *n, scratch *sc, con
 {
     js_node *root, *a;
     size_t count = 0;
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-calls/0") ||
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-calls/1") ||
         js_arr(e, &a, &count, root, "calls"))
         return e->code;
     recorded_call *v = scratch_array(sc, count, sizeof *v);

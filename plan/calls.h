@@ -1,4 +1,4 @@
-/* plan/resolved_calls.json, "replay-calls/0": the captured descriptors of every matmul:
+/* plan/resolved_calls.json, "replay-calls/1": the captured descriptors of every matmul:
  * {format, calls: [{node, a, b, c, d: {buffer, type, rows, cols, ld, order, [batch, stride], [scaled]},
  * trans_a, trans_b, compute, scale, epilogue, bias: buffer or null, [bias_type], [scale_a, scale_b: buffer],
  * alpha: 1, beta: 0 or 1, workspace_bytes}]}; what is in brackets: artifacts/base/lt_json.h */

@@ -498,7 +498,7 @@ rp_code plan_read(rp_err *e, plan **out, scratch *sc, const char *file, span tex
     reader r = {.sc = sc, .p = p};
     if (!p)
         return err_nomem(e);
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-plan/0") ||
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-plan/1") ||
         read_name(e, &p->name, root, "name") || read_policy(e, p, root) ||
         read_list(e, &r, &symbols, &p->symbols, &p->n_symbols, root, "symbols", sizeof *p->symbols, 256) ||
         read_list(e, &r, &buffers, &p->buffers, &p->n_buffers, root, "buffers", sizeof *p->buffers,

@@ -1,4 +1,4 @@
-/* The typed frozen plan, plan/plan.json, format "replay-plan/0" (docs/schemas/plan.schema.json):
+/* The typed frozen plan, plan/plan.json, format "replay-plan/1" (docs/schemas/plan.schema.json):
  *
  *   name         of the workload
  *   policy       {resolver, arena, renderer}: named versions, or "given" for the resolver and the arena, and

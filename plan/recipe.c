@@ -249,7 +249,7 @@ rp_code recipe_read(rp_err *e, recipe **out, scratch *sc, const char *file, span
     recipe *r = scratch_alloc(sc, sizeof *r);
     if (!r)
         return err_nomem(e);
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-recipe/0") ||
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-recipe/1") ||
         js_str(e, &r->fixture, root, "fixture") || js_str(e, &r->purpose, root, "purpose") ||
         js_u64(e, &r->seed, root, "seed") || js_arr(e, &tensors, &r->n, root, "tensors") || js_done(e, root))
         return e->code;

@@ -1,5 +1,5 @@
 /* A fixture is regenerated from its recipe, bit for bit, on any machine: counters and integer arithmetic
- * only, no libm, no floating point. fixtures/NAME.json, format "replay-recipe/0":
+ * only, no libm, no floating point. fixtures/NAME.json, format "replay-recipe/1":
  *
  *   {format, fixture, purpose, seed, tensors: [{name, dtype, shape, VALUES}, …]}
  *

@@ -257,7 +257,7 @@ rp_code reference_read(rp_err *e, reference **out, scratch *sc, const char *file
     reference *r = scratch_alloc(sc, sizeof *r);
     if (!r)
         return err_nomem(e);
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-reference/0") ||
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-reference/1") ||
         js_arr(e, &inputs, &r->n_inputs, root, "inputs") || js_arr(e, &nodes, &r->n_nodes, root, "nodes") ||
         js_arr(e, &outputs, &r->n_outputs, root, "outputs") || js_done(e, root) ||
         between(e, inputs, r->n_inputs, MAX_INPUTS) || between(e, nodes, r->n_nodes, MAX_NODES) ||

@@ -1,4 +1,4 @@
-/* The independent program in FP64: reference.json, format "replay-reference/0".
+/* The independent program in FP64: reference.json, format "replay-reference/1".
  *
  *   inputs   [{name, dtype, shape}]
  *   nodes    [{id, op, a, …, round?, saturate?}], in order

@@ -124,7 +124,7 @@ static void edges_json(jw *j, const writer *w)
 
 static rp_code put_plan(rp_err *e, writer *w)
 {
-    jw *j = import_begin("replay-plan/0");
+    jw *j = import_begin("replay-plan/1");
     jw_str(j, "name", w->w.name);
     jw_obj(j, "policy");
     jw_str(j, "resolver", "given");
@@ -173,7 +173,7 @@ static void ranges_json(jw *j, const writer *w, bool steps)
 
 static rp_code put_arena(rp_err *e, writer *w)
 {
-    jw *j = import_begin("replay-arena/0");
+    jw *j = import_begin("replay-arena/1");
     jw_u64(j, "slab_bytes", w->slab_bytes);
     jw_u64(j, "peak_live_bytes", w->slab_bytes);
     ranges_json(j, w, true);
@@ -183,7 +183,7 @@ static rp_code put_arena(rp_err *e, writer *w)
 
 static rp_code put_calls(rp_err *e, writer *w)
 {
-    jw *j = import_begin("replay-calls/0");
+    jw *j = import_begin("replay-calls/1");
     jw_arr(j, "calls");
     import_lt_record(j, &w->bound, w->node, NULL);
     jw_end(j);
@@ -225,7 +225,7 @@ static void inputs_json(jw *j, const char *key, const writer *w, bool values)
 
 static rp_code put_reference(rp_err *e, writer *w)
 {
-    jw *j = import_begin("replay-reference/0");
+    jw *j = import_begin("replay-reference/1");
     inputs_json(j, "inputs", w, false);
     jw_arr(j, "nodes");
     import_lt_program(j, &w->meant);
@@ -243,7 +243,7 @@ static rp_code put_reference(rp_err *e, writer *w)
 
 static rp_code put_fixture(rp_err *e, writer *w)
 {
-    jw *j = import_begin("replay-recipe/0");
+    jw *j = import_begin("replay-recipe/1");
     jw_str(j, "fixture", "integers");
     jw_u64(j, "seed", 1);
     jw_str(j, "purpose", "Small integers: sums are exact, and what is left is one rounding of the result.");
@@ -256,7 +256,7 @@ static rp_code put_contract(rp_err *e, writer *w)
 {
     const lt_call *k = &w->call;
     bool exact = import_lt_exact(k);
-    jw *j = import_begin("replay-contract/0");
+    jw *j = import_begin("replay-contract/1");
     jw_arr(j, "tolerances");
     import_lt_tolerance(j, &w->meant);
     jw_end(j);
@@ -327,7 +327,7 @@ static rp_code put_capture(rp_err *e, writer *w)
     const uint64_t zeros[3] = {0};
     const import_writer *o = &w->w;
     const char *log = strrchr(o->source, '/');
-    jw *j = import_begin("replay-capture/0");
+    jw *j = import_begin("replay-capture/1");
     jw_str(j, "workload", o->name);
     jw_obj(j, "producer");
     jw_str(j, "program", "replay import cublaslt-log");

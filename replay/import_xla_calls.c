@@ -293,7 +293,7 @@ static void edges(jw *j, const builder *b)
 
 static rp_code put_plan(rp_err *e, import_writer *w, const builder *b)
 {
-    jw *j = import_begin("replay-plan/0");
+    jw *j = import_begin("replay-plan/1");
     jw_str(j, "name", b->m->name);
     jw_obj(j, "policy");
     jw_str(j, "resolver", "given");
@@ -342,14 +342,14 @@ static void descriptors(jw *j, const builder *b, bool bound)
 
 static rp_code put_arena(rp_err *e, import_writer *w, const builder *b)
 {
-    jw *j = import_begin("replay-arena/0");
+    jw *j = import_begin("replay-arena/1");
     jw_u64(j, "slab_bytes", b->slab + 256);
     jw_u64(j, "peak_live_bytes", peak_of(b));
     ranges(j, b, true);
     jw_end(j);
     if (import_put(e, w, "plan/arena.json", j))
         return e->code;
-    j = import_begin("replay-calls/0");
+    j = import_begin("replay-calls/1");
     descriptors(j, b, true);
     jw_end(j);
     return import_put(e, w, "plan/resolved_calls.json", j);
@@ -400,7 +400,7 @@ static void tensors(jw *j, const builder *b, const char *key, bool values)
 
 static rp_code put_reference(rp_err *e, import_writer *w, const builder *b)
 {
-    jw *j = import_begin("replay-reference/0");
+    jw *j = import_begin("replay-reference/1");
     tensors(j, b, "inputs", false);
     jw_arr(j, "nodes");
     for (size_t i = 0; i < b->n_calls; i++)
@@ -418,7 +418,7 @@ static rp_code put_reference(rp_err *e, import_writer *w, const builder *b)
     jw_end(j);
     if (import_put(e, w, "reference.json", j))
         return e->code;
-    j = import_begin("replay-recipe/0");
+    j = import_begin("replay-recipe/1");
     jw_str(j, "fixture", "integers");
     jw_u64(j, "seed", 1);
     jw_str(j, "purpose", "Small integers: sums are exact, and any misplaced element shows.");
@@ -472,7 +472,7 @@ static void dispatch(jw *j, const builder *b)
 
 static rp_code put_contract(rp_err *e, import_writer *w, const builder *b)
 {
-    jw *j = import_begin("replay-contract/0");
+    jw *j = import_begin("replay-contract/1");
     tolerances(j, b);
     jw_arr(j, "fixtures");
     jw_obj(j, NULL);
@@ -530,7 +530,7 @@ static void launches(jw *j, const builder *b)
 
 static rp_code put_capture(rp_err *e, import_writer *w, const builder *b)
 {
-    jw *j = import_begin("replay-capture/0");
+    jw *j = import_begin("replay-capture/1");
     jw_str(j, "workload", b->m->name);
     jw_obj(j, "producer");
     jw_str(j, "program", "replay import xla-dump");

@@ -104,7 +104,7 @@ static void nodes_json(jw *j, const xla_builder *b)
 
 static rp_code put_plan(rp_err *e, import_writer *w, const xla_builder *b)
 {
-    jw *j = import_begin("replay-plan/0");
+    jw *j = import_begin("replay-plan/1");
     jw_str(j, "name", b->m->name);
     jw_obj(j, "policy");
     jw_str(j, "resolver", "given");
@@ -185,14 +185,14 @@ static void calls_json(jw *j, const xla_builder *b, bool bound)
 
 static rp_code put_tables(rp_err *e, import_writer *w, const xla_builder *b, const xla_tenant *v, size_t n)
 {
-    jw *j = import_begin("replay-arena/0");
+    jw *j = import_begin("replay-arena/1");
     jw_u64(j, "slab_bytes", b->slab + 256);
     jw_u64(j, "peak_live_bytes", peak_of(b, v, n));
     ranges_json(j, b, v, n, true);
     jw_end(j);
     if (import_put(e, w, "plan/arena.json", j))
         return e->code;
-    j = import_begin("replay-calls/0");
+    j = import_begin("replay-calls/1");
     calls_json(j, b, true);
     jw_end(j);
     return import_put(e, w, "plan/resolved_calls.json", j);
@@ -244,7 +244,7 @@ static void launches_json(jw *j, const xla_builder *b)
 
 static rp_code put_capture(rp_err *e, import_writer *w, const xla_builder *b, const xla_tenant *v, size_t n)
 {
-    jw *j = import_begin("replay-capture/0");
+    jw *j = import_begin("replay-capture/1");
     jw_str(j, "workload", b->m->name);
     jw_obj(j, "producer");
     jw_str(j, "program", "replay import xla-dump");
@@ -287,7 +287,7 @@ static void omit(jw *j, const char *path, const char *reason)
 static rp_code put_omitted(rp_err *e, import_writer *w, const xla_builder *b)
 {
     static const char *const ends[] = {".cu", ".json", ".ptx"};
-    jw *j = import_begin("replay-omitted/0");
+    jw *j = import_begin("replay-omitted/1");
     jw_arr(j, "omitted");
     omit(j, "contract.json", no_reference);
     for (size_t i = 0; i < b->n_nodes; i++)

@@ -391,7 +391,7 @@ rp_code observed_signature(rp_err *e, span *document, digest *out, scratch *sc, 
     for (uint64_t i = 0; i < res->n_algorithms; i++)
         put_algorithm(j, &res->algorithms[i]);
     jw_end(j);
-    jw_str(j, "format", "replay-observed-signature/0");
+    jw_str(j, "format", "replay-observed-signature/1");
     jw_arr(j, "graph");
     for (uint64_t i = 0; i < res->n_graph; i++)
         put_observed_node(j, &res->graph[i]);

@@ -358,7 +358,7 @@ void t_add_records(t_tree *t)
         const char *ptx = scratch_printf(t->sc, "%.*s.ptx", (int)stem, path);
         jw *j = jw_new(JW_PRETTY);
         jw_obj(j, NULL);
-        jw_str(j, "format", "replay-kernel/0");
+        jw_str(j, "format", "replay-kernel/1");
         jw_str(j, "source", path);
         jw_digest(j, "source_sha256", digest_of(t->v[i].bytes));
         jw_str(j, "entry", "k");
@@ -478,7 +478,7 @@ void t_add_capture(t_tree *t)
 {
     jw *j = jw_new(JW_PRETTY);
     jw_obj(j, NULL);
-    jw_str(j, "format", "replay-capture/0");
+    jw_str(j, "format", "replay-capture/1");
     jw_str(j, "workload", t->name);
     jw_str(j, "producer", "tests/support.c");
     jw_str(j, "original", "none: a stand-in for tests");

@@ -97,7 +97,7 @@ rp_code capture_read(rp_err *e, capture *out, scratch *sc, const char *file, spa
 {
     js_node *root;
     capture c = {0};
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-capture/0") ||
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-capture/1") ||
         js_str(e, &c.workload, root, "workload") || read_files(e, &c, sc, root) ||
         read_arena(e, &c, sc, root) || read_calls(e, &c, sc, root) || read_kernels(e, &c, sc, root) ||
         read_account(e, &c, root) || js_done(e, root))

@@ -1,4 +1,4 @@
-/* capture.json, "replay-capture/0": the original capture's own record, which `replay` only reads. */
+/* capture.json, "replay-capture/1": the original capture's own record, which `replay` only reads. */
 #ifndef VERIFY_CAPTURE_H
 #define VERIFY_CAPTURE_H
 

@@ -195,7 +195,7 @@ rp_code contract_read(rp_err *e, contract **out, scratch *sc, const char *file, 
     contract *c = scratch_alloc(sc, sizeof *c);
     if (!c)
         return err_nomem(e);
-    if (js_parse(e, &root, sc, file, json) || js_format(e, root, "replay-contract/0") ||
+    if (js_parse(e, &root, sc, file, json) || js_format(e, root, "replay-contract/1") ||
         read_accuracy(e, c, sc, root) || read_tolerances(e, c, sc, root) || read_fixtures(e, c, sc, root) ||
         read_counts(e, c, root) || read_claims(e, c, root) || read_dispatch(e, c, sc, root) ||
         js_done(e, root))

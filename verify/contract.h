@@ -1,4 +1,4 @@
-/* What an implementation promises: contract.json, format "replay-contract/0".
+/* What an implementation promises: contract.json, format "replay-contract/1".
  *
  *   tolerances        [{output, atol, rtol}]: abs(actual - ref) <= atol + rtol*abs(ref), for every output
  *   fixtures          [{name, applies, property}], in the order they run; property says what it can show,

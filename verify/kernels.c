@@ -41,7 +41,7 @@ rp_code kernel_record_read(rp_err *e, kernel_record *out, scratch *sc, const cha
 {
     js_node *root;
     kernel_record r = {0};
-    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-kernel/0") ||
+    if (js_parse(e, &root, sc, file, text) || js_format(e, root, "replay-kernel/1") ||
         js_str(e, &r.source, root, "source") || js_digest(e, &r.source_sha256, root, "source_sha256") ||
         js_str(e, &r.entry, root, "entry") || js_str(e, &r.compiler, root, "compiler") ||
         js_str(e, &r.version, root, "version") || js_str(e, &r.build, root, "build") ||

@@ -1,5 +1,5 @@
 /* The generated kernels of a plan: source, PTX and the record of how one became the other
- * (kernels/NNN_name.json, "replay-kernel/0"). */
+ * (kernels/NNN_name.json, "replay-kernel/1"). */
 #ifndef VERIFY_KERNELS_H
 #define VERIFY_KERNELS_H
 

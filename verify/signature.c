@@ -66,7 +66,7 @@ rp_code plan_signature(rp_err *e, span *document, digest *out, scratch *sc, cons
     jw_obj(j, NULL);
     put_arena(j, b);
     calls_write(j, b->plan, b->calls, b->n_calls);
-    jw_str(j, "format", "replay-plan-signature/0");
+    jw_str(j, "format", "replay-plan-signature/1");
     put_kernels(j, b);
     render_ops(j, b->plan);
     jw_u64(j, "parameter_bytes", plan_parameter_bytes(b->plan));

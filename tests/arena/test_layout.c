@@ -366,7 +366,7 @@ Test(layout, random_requests)
     "{\"name\":\"" name "\",\"first_step\":" first ",\"end_step\":" end ",\"offset_bytes\":" offset          \
     ",\"bytes\":" bytes "}"
 #define ARENA(ranges)                                                                                        \
-    "{\"format\":\"replay-arena/0\",\"slab_bytes\":1024,\"peak_live_bytes\":512,\"ranges\":[" ranges "]}"
+    "{\"format\":\"replay-arena/1\",\"slab_bytes\":1024,\"peak_live_bytes\":512,\"ranges\":[" ranges "]}"
 
 Test(layout, reading_refuses)
 {
@@ -376,11 +376,11 @@ Test(layout, reading_refuses)
         const char *where;
     } cases[] = {
         {"[]", FIND_JSON_TYPE, ""},
-        {"{\"format\":\"replay-arena/1\"}", FIND_JSON_VALUE, "/format"},
-        {"{\"format\":\"replay-arena/0\",\"slab_bytes\":1,\"ranges\":[]}", FIND_JSON_MISSING_KEY, ""},
-        {"{\"format\":\"replay-arena/0\",\"slab_bytes\":1,\"peak_live_bytes\":1,\"ranges\":[],\"x\":0}",
+        {"{\"format\":\"replay-arena/2\"}", FIND_JSON_VALUE, "/format"},
+        {"{\"format\":\"replay-arena/1\",\"slab_bytes\":1,\"ranges\":[]}", FIND_JSON_MISSING_KEY, ""},
+        {"{\"format\":\"replay-arena/1\",\"slab_bytes\":1,\"peak_live_bytes\":1,\"ranges\":[],\"x\":0}",
          FIND_JSON_UNKNOWN_KEY, "/x"},
-        {"{\"format\":\"replay-arena/0\",\"slab_bytes\":1e9,\"peak_live_bytes\":1,\"ranges\":[]}",
+        {"{\"format\":\"replay-arena/1\",\"slab_bytes\":1e9,\"peak_live_bytes\":1,\"ranges\":[]}",
          FIND_JSON_NUMBER, "/slab_bytes"},
         {ARENA("7"), FIND_JSON_TYPE, "/ranges/0"},
         {ARENA(RANGE("a", "0", "1", "-256", "1")), FIND_JSON_NUMBER, "/ranges/0/offset_bytes"},
@@ -400,7 +400,7 @@ Test(layout, reading_refuses)
     size_t most = 1 + (size_t)(limit_of(LIMIT_BUFFERS) + limit_of(LIMIT_NODES)), n = 0;
     static const char
         one[] = RANGE("a", "0", "1", "0", "1") ",",
-        head[] = "{\"format\":\"replay-arena/0\",\"slab_bytes\":1,\"peak_live_bytes\":1,\"ranges\":[";
+        head[] = "{\"format\":\"replay-arena/1\",\"slab_bytes\":1,\"peak_live_bytes\":1,\"ranges\":[";
     char *text = scratch_alloc(sc, sizeof head + (most + 1) * sizeof one + 2);
     memcpy(text, head, sizeof head - 1);
     n = sizeof head - 1;
@@ -448,7 +448,7 @@ Test(layout, binding)
         findings fs;
         arena_layout l;
         const char *text = scratch_printf(
-            sc, "{\"format\":\"replay-arena/0\",\"slab_bytes\":1024,\"peak_live_bytes\":512,\"ranges\":[%s]}",
+            sc, "{\"format\":\"replay-arena/1\",\"slab_bytes\":1024,\"peak_live_bytes\":512,\"ranges\":[%s]}",
             cases[i].ranges);
         findings_init(&fs, sc);
         cr_assert_eq(arena_read(&e, &l, sc, "arena.json", span_str(text)), RP_OK, "%s: %s", e.where, e.msg);

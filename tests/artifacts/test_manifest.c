@@ -4,7 +4,7 @@
 
 #define HEX "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 #define FILE_OF(path, role) "{\"path\":\"" path "\",\"bytes\":3,\"sha256\":\"" HEX "\",\"role\":\"" role "\"}"
-#define FORMAT "{\"format\":\"replay-bundle/0\","
+#define FORMAT "{\"format\":\"replay-bundle/1\","
 #define HEAD FORMAT "\"name\":\"n\",\"files\":["
 #define A50 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define WITH(files) HEAD files "],\"omitted\":[]}"
@@ -121,7 +121,7 @@ Test(manifest, refuses)
     } cases[] = {
         {"", FIND_JSON_SYNTAX, NULL},
         {"[]", FIND_JSON_TYPE, ""},
-        {"{\"format\":\"replay-bundle/1\",\"name\":\"n\",\"files\":[],\"omitted\":[]}", FIND_JSON_VALUE,
+        {"{\"format\":\"replay-bundle/2\",\"name\":\"n\",\"files\":[],\"omitted\":[]}", FIND_JSON_VALUE,
          "/format"},
         {FORMAT "\"files\":[],\"omitted\":[]}", FIND_JSON_MISSING_KEY, ""},
         {FORMAT "\"name\":\"n\",\"files\":[]}", FIND_JSON_MISSING_KEY, ""},

@@ -111,7 +111,7 @@ def contract_of(base, plan, s):
     reason = WEIGHT_VIEW_REASON if base == "weight_view" and len(plan.sources) == 2 else REASON.format(calls=calls)
     a_type = matmuls[0]["spec"]["a_dtype"].upper().replace("F32", "FP32")
     return {
-        "format": "replay-contract/0",
+        "format": "replay-contract/1",
         "tolerances": [{"output": o, "atol": 0.0002, "rtol": 0.002} for o in outputs],
         "fixtures": fixtures,
         "checks_per_phase": per_phase, "phases": 5, "checks_total": 5 * per_phase,
@@ -124,5 +124,5 @@ def contract_of(base, plan, s):
 
 def reference_of(base, tensors):
     nodes, outputs = REFERENCE[base]
-    return {"format": "replay-reference/0", "inputs": [{"name": n, "dtype": "f16", "shape": shape} for n, shape, *_ in tensors],
+    return {"format": "replay-reference/1", "inputs": [{"name": n, "dtype": "f16", "shape": shape} for n, shape, *_ in tensors],
             "nodes": nodes, "outputs": [{"name": o, "value": v, "dtype": "f16"} for o, v in outputs.items()]}

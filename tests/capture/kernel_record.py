@@ -52,7 +52,7 @@ def main():
             elif ptx != cu.with_suffix(".ptx").read_bytes():
                 sys.exit(f"{cu.with_suffix('.ptx')}: expected the PTX that recompiling gives, found another")
             record = {
-                "format": "replay-kernel/0",
+                "format": "replay-kernel/1",
                 "source": str(relative),
                 "source_sha256": hashlib.sha256(source).hexdigest(),
                 "entry": "k",

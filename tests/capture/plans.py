@@ -245,7 +245,7 @@ class Plan:
         return out
 
     def document(self, name):
-        return {"format": "replay-plan/0", "name": name,
+        return {"format": "replay-plan/1", "name": name,
                 "policy": {"resolver": "luminal-lt/1", "arena": "luminal-slab/2", "renderer": "luminal-text/1"},
                 "symbols": [], "buffers": self.buffers, "nodes": self.nodes, "edges": self.edges()}
 
@@ -335,7 +335,7 @@ class Plan:
                 top = max(top, at + need)
                 peak = max(peak, sum(length for _, length in busy.values()))
         order = ("name", "first_step", "end_step", "offset_bytes", "bytes")
-        return {"format": "replay-arena/0", "slab_bytes": top, "peak_live_bytes": peak, "ranges": [{k: r[k] for k in order} for r in requests]}
+        return {"format": "replay-arena/1", "slab_bytes": top, "peak_live_bytes": peak, "ranges": [{k: r[k] for k in order} for r in requests]}
 
     def calls(self):
         """Descriptors from what the matrices are, not from the spec's flags."""
@@ -363,7 +363,7 @@ class Plan:
                         "trans_b": turn_b, "compute": "32f", "scale": "f32", "epilogue": s["epilogue"],
                         "bias": slots["bias"]["buffer"] if "bias" in slots else None, "alpha": 1, "beta": int("c" in slots),
                         "workspace_bytes": WORKSPACE})
-        return {"format": "replay-calls/0", "calls": out}
+        return {"format": "replay-calls/1", "calls": out}
 
 
 def spec(form, m, n, k, trans_a, trans_b, lda, ldb, epilogue="default", dtype="f16"):

@@ -193,4 +193,4 @@ def recipe(fixture, tensors, purpose):
         if transposed:
             head["transposed"] = True
         out.append({**head, **generator})
-    return {"format": "replay-recipe/0", "fixture": fixture, "purpose": purpose, "seed": SEED[fixture], "tensors": out}
+    return {"format": "replay-recipe/1", "fixture": fixture, "purpose": purpose, "seed": SEED[fixture], "tensors": out}

@@ -322,7 +322,7 @@ void record_write(FILE *out, const capture_record *record)
     char release[96];
     driver_release(release, sizeof release);
     json_open(&j, NULL, '{');
-    json_string(&j, "format", "replay-capture/0");
+    json_string(&j, "format", "replay-capture/1");
     json_string(&j, "workload", record->name);
     write_producer(&j, record->binary_sha256);
     original_write(&j, record->workload);

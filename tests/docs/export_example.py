@@ -45,7 +45,7 @@ spec = {
     "a_dtype": "f32", "b_dtype": "f32", "d_dtype": "f32", "epilogue": "default",
 }
 put("plan/plan.json", {
-    "format": "replay-plan/0",
+    "format": "replay-plan/1",
     "name": "relu_example",
     "policy": {"resolver": "luminal-lt/1", "arena": "given", "renderer": "opaque"},
     "symbols": [],
@@ -83,7 +83,7 @@ ranges = [
     {"name": "workspace@2", "first_step": 2, "end_step": 3, "offset_bytes": 256, "bytes": WORKSPACE},
 ]
 SLAB = 256 + WORKSPACE + 256
-put("plan/arena.json", {"format": "replay-arena/0", "slab_bytes": SLAB, "peak_live_bytes": SLAB, "ranges": ranges})
+put("plan/arena.json", {"format": "replay-arena/1", "slab_bytes": SLAB, "peak_live_bytes": SLAB, "ranges": ranges})
 
 
 # -- The calls as they were made.
@@ -100,7 +100,7 @@ call = {
 bound = dict(call, bias=None, alpha=1, beta=0)
 for operand, name in (("a", "a"), ("b", "b"), ("c", "p"), ("d", "p")):
     bound[operand] = dict(call[operand], buffer=name)
-put("plan/resolved_calls.json", {"format": "replay-calls/0", "calls": [bound]})
+put("plan/resolved_calls.json", {"format": "replay-calls/1", "calls": [bound]})
 
 # -- The kernel: source, PTX, and how the one became the other.
 put("kernels/000_relu.cu", '''extern "C" __global__ void k(const float *in0, float *out, const long long *params)
@@ -163,7 +163,7 @@ $L__BB0_2:
 
 """)
 put("kernels/000_relu.json", {
-    "format": "replay-kernel/0",
+    "format": "replay-kernel/1",
     "source": "kernels/000_relu.cu", "source_sha256": sha256("kernels/000_relu.cu"), "entry": "k",
     "compiler": "NVRTC", "version": "13.0.88", "build": "CL-36424714", "options": [], "headers": [],
     "ptx": "kernels/000_relu.ptx", "ptx_sha256": sha256("kernels/000_relu.ptx"),
@@ -171,13 +171,13 @@ put("kernels/000_relu.json", {
 
 # -- What is right: the reference, the inputs, the promise.
 put("reference.json", {
-    "format": "replay-reference/0",
+    "format": "replay-reference/1",
     "inputs": [{"name": "a", "dtype": "f32", "shape": [M, K]}, {"name": "b", "dtype": "f32", "shape": [K, N]}],
     "nodes": [{"id": "product", "op": "matmul", "a": "a", "b": "b"}, {"id": "result", "op": "relu", "a": "product"}],
     "outputs": [{"name": "y", "value": "result", "dtype": "f32"}],
 })
 put("fixtures/integers.json", {
-    "format": "replay-recipe/0", "fixture": "integers", "seed": 1,
+    "format": "replay-recipe/1", "fixture": "integers", "seed": 1,
     "purpose": "Small integers, exact at every step: any misplaced element shows.",
     "tensors": [
         {"name": "a", "dtype": "f32", "shape": [M, K], "generator": "uniform", "low": -5, "high": 5, "shift": 0},
@@ -185,7 +185,7 @@ put("fixtures/integers.json", {
     ],
 })
 put("contract.json", {
-    "format": "replay-contract/0",
+    "format": "replay-contract/1",
     "tolerances": [{"output": "y", "atol": 0, "rtol": 0}],
     "fixtures": [{"name": "integers", "applies": True, "property": "Exact at every step; signs of both kinds."}],
     "checks_per_phase": 1, "phases": 5, "checks_total": 5,
@@ -200,7 +200,7 @@ put("contract.json", {
 
 # -- The capture, last: it has the digest of every other file. An account of a real run says who observed what, and how.
 put("capture.json", {
-    "format": "replay-capture/0", "workload": "relu_example",
+    "format": "replay-capture/1", "workload": "relu_example",
     "producer": {"program": "tests/docs/export_example.py"}, "original": {}, "device": {"name": "none"}, "driver": {},
     "libraries": [], "memcpy": [], "timings": [], "published": {"figures": []},
     "files": [{"path": p, "sha256": sha256(p)} for p in sorted(files)],

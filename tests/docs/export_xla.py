@@ -111,21 +111,21 @@ def tensors(**more):
 
 
 files["plan/plan.json"] = {
-    "format": "replay-plan/0", "name": module, "policy": {"resolver": "given", "arena": "given", "renderer": "opaque"}, "symbols": [],
+    "format": "replay-plan/1", "name": module, "policy": {"resolver": "given", "arena": "given", "renderer": "opaque"}, "symbols": [],
     "buffers": [buffer(n) for n in inputs + results], "nodes": nodes,
     "edges": [{"from": f, "to": t, "buffer": ident(n), "port": port, "kind": "data"} for f, t, n, port in edges]}
-files["plan/arena.json"] = {"format": "replay-arena/0", "slab_bytes": SLAB + 256, "peak_live_bytes": peak, "ranges": ranges}
-files["plan/resolved_calls.json"] = {"format": "replay-calls/0", "calls": bound}
+files["plan/arena.json"] = {"format": "replay-arena/1", "slab_bytes": SLAB + 256, "peak_live_bytes": peak, "ranges": ranges}
+files["plan/resolved_calls.json"] = {"format": "replay-calls/1", "calls": bound}
 files["plan/typed_ops.json"] = {"ops": ["__cublas$lt$matmul " + r for r in results]}
 files["plan/buffer_ir.txt"] = "".join("%(d)s = matmul(%(lhs)s, %(rhs)s)\n" % c for c in calls)
 files["reference.json"] = {
-    "format": "replay-reference/0", "inputs": tensors(),
+    "format": "replay-reference/1", "inputs": tensors(),
     "nodes": [{"id": ident(c["d"]), "op": "matmul", "a": ident(c["lhs"]), "b": ident(c["rhs"]), "transpose_a": c["trans_lhs"], "transpose_b": c["trans_rhs"]} for c in calls],
     "outputs": [{"name": ident(r), "value": ident(r), "dtype": shapes[r][0]} for r in results]}
-files["fixtures/integers.json"] = {"format": "replay-recipe/0", "fixture": "integers", "seed": 1, "purpose": "Small integers, exact at every step.",
+files["fixtures/integers.json"] = {"format": "replay-recipe/1", "fixture": "integers", "seed": 1, "purpose": "Small integers, exact at every step.",
                                    "tensors": tensors(generator="uniform", low=-5, high=5, shift=0)}
 files["contract.json"] = {
-    "format": "replay-contract/0", "tolerances": [{"output": ident(r), "atol": 0, "rtol": 0} for r in results],
+    "format": "replay-contract/1", "tolerances": [{"output": ident(r), "atol": 0, "rtol": 0} for r in results],
     "fixtures": [{"name": "integers", "applies": True, "property": "Exact at every step."}],
     "checks_per_phase": len(results), "phases": 5, "checks_total": 5 * len(results),
     "accuracy": {"class": "reference_exact", "measured_k": [c["a"]["cols"] for c in described], "growth": "Exact below 2^24."},
@@ -137,7 +137,7 @@ packed = {p: v.encode() if isinstance(v, str) else (json.dumps(v, indent=2) + "\
 # -- What is not in the dump is said: the code of the other kernels, above all.
 thunks = [line.split("] ")[1] for line in text(".thunk_sequence.txt").splitlines() if ": kCublasLtMatmul" not in line]
 packed["capture.json"] = json.dumps({
-    "format": "replay-capture/0", "workload": module, "producer": {"program": "tests/docs/export_xla.py"}, "original": {}, "device": {"name": "not read"},
+    "format": "replay-capture/1", "workload": module, "producer": {"program": "tests/docs/export_xla.py"}, "original": {}, "device": {"name": "not read"},
     "driver": {}, "libraries": [], "memcpy": [], "timings": [], "published": {"figures": []},
     "files": [{"path": p, "sha256": hashlib.sha256(packed[p]).hexdigest()} for p in sorted(packed)],
     "arena": {"slab_bytes": SLAB + 256, "ranges": [{k: r[k] for k in ("name", "offset_bytes", "bytes")} for r in ranges]},

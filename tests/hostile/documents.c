@@ -287,10 +287,10 @@ void hostile_manifests(maker *m)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         edit(m, keys[i], scratch_printf(m->sc, "\"x%s", keys[i] + 1), FIND_JSON_MISSING_KEY, "",
              scratch_printf(m->sc, "without %s", keys[i]));
-    static const char *const formats[] = {"replay-bundle/1", "replay-bundle/00", "Replay-bundle/0",
-                                          "replay-bundle/0 ", ""};
+    static const char *const formats[] = {"replay-bundle/2", "replay-bundle/10", "Replay-bundle/1",
+                                          "replay-bundle/1 ", ""};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        edit(m, "replay-bundle/0", formats[i], FIND_JSON_VALUE, "/format",
+        edit(m, "replay-bundle/1", formats[i], FIND_JSON_VALUE, "/format",
              scratch_printf(m->sc, "the format \"%s\"", formats[i]));
     const char *name = scratch_printf(m->sc, "\"name\": \"%s\"", m->g->tree.name);
     static const char *const names[] = {"",        ".hidden", "-rf", "a/b", "a b", "\\u001b[31m",

@@ -45,7 +45,7 @@ static inline void expect_output(const tensor *t, const double *want, uint64_t n
     }
 }
 
-#define HEAD "{\"format\":\"replay-reference/0\",\"inputs\":["
+#define HEAD "{\"format\":\"replay-reference/1\",\"inputs\":["
 #define IN(name, dtype, shape) "{\"name\":\"" name "\",\"dtype\":\"" dtype "\",\"shape\":" shape "}"
 #define NODES "],\"nodes\":["
 #define OUTPUTS "],\"outputs\":["

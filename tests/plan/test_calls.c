@@ -131,7 +131,7 @@ Test(calls, refuses)
         finding_id id;
         const char *where;
     } cases[] = {
-        {"replay-calls/0", "replay-calls/00", FIND_JSON_VALUE, "/format"},
+        {"replay-calls/1", "replay-calls/10", FIND_JSON_VALUE, "/format"},
         {"\"alpha\": 1", "\"alpha\": 2", FIND_JSON_VALUE, "/calls/0/alpha"},
         {"\"alpha\": 1", "\"alpha\": 1.0", FIND_JSON_NUMBER, "/calls/0/alpha"},
         {"\"beta\": 0", "\"beta\": 2", FIND_JSON_VALUE, "/calls/0/beta"},
@@ -182,7 +182,7 @@ Test(calls, write_reads_back)
     span text;
     jw_obj(j, NULL);
     calls_write(j, b.p, b.resolved, b.n_resolved);
-    jw_str(j, "format", "replay-calls/0");
+    jw_str(j, "format", "replay-calls/1");
     jw_end(j);
     cr_assert_eq(jw_finish(&b.e, &text, j), RP_OK);
     cr_assert_eq(calls_read(&b.e, &b.recorded, &b.n_recorded, b.sc, file, text), RP_OK, "%s: %s", b.e.where,

@@ -182,7 +182,7 @@ Test(plan, refuses)
         finding_id id;
         const char *where;
     } cases[] = {
-        {"replay-plan/0", "replay-plan/1", FIND_JSON_VALUE, "/format"},
+        {"replay-plan/1", "replay-plan/2", FIND_JSON_VALUE, "/format"},
         {"\"name\": \"weight_view.small\"", "\"name\": \"\"", FIND_PLAN_INVALID, "/name"},
         {"\"name\": \"weight_view.small\"", "\"name\": \"a b\"", FIND_PLAN_INVALID, "/name"},
         {"\"name\": \"weight_view.small\"", "\"name\": \"\\u001b[31m\"", FIND_PLAN_INVALID, "/name"},

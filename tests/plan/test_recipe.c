@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define HEAD "{\"format\":\"replay-recipe/0\",\"fixture\":\"f\",\"purpose\":\"p\",\"seed\":5,\"tensors\":["
+#define HEAD "{\"format\":\"replay-recipe/1\",\"fixture\":\"f\",\"purpose\":\"p\",\"seed\":5,\"tensors\":["
 #define T(dtype, shape, values) "{\"name\":\"t\",\"dtype\":\"" dtype "\",\"shape\":" shape "," values "}"
 #define ONE(dtype, shape, values) HEAD T(dtype, shape, values) "]}"
 
@@ -148,13 +148,13 @@ Test(recipe, refuses)
         const char *where;
     } cases[] = {
         {"{", FIND_JSON_SYNTAX, NULL},
-        {"{\"format\":\"replay-recipe/1\"}", FIND_JSON_VALUE, "/format"},
-        {"{\"format\":\"replay-recipe/0\"}", FIND_JSON_MISSING_KEY, ""},
-        {"{\"format\":\"replay-recipe/0\",\"fixture\":\"F\",\"purpose\":\"p\",\"seed\":1,\"tensors\":[]}",
+        {"{\"format\":\"replay-recipe/2\"}", FIND_JSON_VALUE, "/format"},
+        {"{\"format\":\"replay-recipe/1\"}", FIND_JSON_MISSING_KEY, ""},
+        {"{\"format\":\"replay-recipe/1\",\"fixture\":\"F\",\"purpose\":\"p\",\"seed\":1,\"tensors\":[]}",
          FIND_JSON_VALUE, "/fixture"},
-        {"{\"format\":\"replay-recipe/0\",\"fixture\":\"f\",\"purpose\":\"\",\"seed\":1,\"tensors\":[]}",
+        {"{\"format\":\"replay-recipe/1\",\"fixture\":\"f\",\"purpose\":\"\",\"seed\":1,\"tensors\":[]}",
          FIND_JSON_VALUE, "/purpose"},
-        {"{\"format\":\"replay-recipe/0\",\"fixture\":\"f\",\"purpose\":\"p\",\"seed\":-1,\"tensors\":[]}",
+        {"{\"format\":\"replay-recipe/1\",\"fixture\":\"f\",\"purpose\":\"p\",\"seed\":-1,\"tensors\":[]}",
          FIND_JSON_NUMBER, "/seed"},
         {HEAD "]}", FIND_JSON_VALUE, "/tensors"},
         {HEAD T("f16", "[1]", CONST0) "," T("f16", "[1]", CONST0) "]}", FIND_JSON_VALUE, "/tensors/1"},

@@ -117,7 +117,7 @@ Test(cli, manifest)
     } v[] = {
         {"\"name\": ", "\"name\": \"twice\", \"name\": ", "json.duplicate_key"},
         {"\"name\": ", "\"more\": 1, \"name\": ", "json.unknown_key"},
-        {"\"format\": \"replay-bundle/0\"", "\"format\": \"replay-bundle/7\"", "json.value"},
+        {"\"format\": \"replay-bundle/1\"", "\"format\": \"replay-bundle/7\"", "json.value"},
         {"\"omitted\": []", "\"omitted\": [", "json.syntax"},
     };
     for (size_t i = 0; i < sizeof v / sizeof *v; i++)

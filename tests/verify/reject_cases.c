@@ -313,7 +313,7 @@ const reject_case reject_cases[] = {
      {SUB(SOURCES, PLAN, "luminal-lt/1", "luminal-lt/2")},
      FINDS(JSON_VALUE, PLAN, "/policy/resolver")},
     {"a newer format",
-     {SUB(RECORDED, CAST_JSON, "replay-kernel/0", "replay-kernel/1")},
+     {SUB(RECORDED, CAST_JSON, "replay-kernel/1", "replay-kernel/2")},
      FINDS(JSON_VALUE, CAST_JSON, "/format")},
     {"a digest in capitals",
      {SUB(CAPTURED, "capture.json", "\"contract.json\",\n      \"sha256\": \"",
@@ -476,7 +476,7 @@ const reject_case reject_cases[] = {
      {SUB(SOURCES, CALLS, "\"node\": 2", "\"node\": 4")},
      FINDS(RESOLVE_MISMATCH, CALLS, "/calls/0/node")},
     {"no calls",
-     {PUT(SOURCES, CALLS, "{\"format\":\"replay-calls/0\",\"calls\":[]}")},
+     {PUT(SOURCES, CALLS, "{\"format\":\"replay-calls/1\",\"calls\":[]}")},
      FINDS(RESOLVE_MISMATCH, CALLS, "/calls")},
 
     {"a source that is not the recorded one",

@@ -61,7 +61,7 @@ Test(capture, refuses)
         finding_id id;
         const char *where;
     } cases[] = {
-        {"replay-capture/0", "replay-capture/1", FIND_JSON_VALUE, "/format"},
+        {"replay-capture/1", "replay-capture/2", FIND_JSON_VALUE, "/format"},
         {"\"workload\"", "\"work\"", FIND_JSON_MISSING_KEY, ""},
         {"\"producer\"", "\"producers\"", FIND_JSON_MISSING_KEY, ""},
         {"\"original\"", "\"originals\"", FIND_JSON_MISSING_KEY, ""},

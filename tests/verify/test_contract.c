@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static const char *const good =
-    "{\"format\":\"replay-contract/0\","
+    "{\"format\":\"replay-contract/1\","
     "\"tolerances\":[{\"output\":\"y\",\"atol\":0.0002,\"rtol\":0.002}],"
     "\"fixtures\":[{\"name\":\"a\",\"applies\":true,\"property\":\"p\"},{\"name\":\"b\",\"applies\":false,"
     "\"property\":\"q\"}],"
@@ -83,7 +83,7 @@ Test(contract, refuses)
         {"[\"f32\"]", "[\"f16\"]", FIND_CONTRACT_INVALID, "/dispatch/1"},
         {"[\"f32\"]", "[\"f8\"]", FIND_JSON_VALUE, "/dispatch/1/dtypes/0"},
         {"[\"f32\"]", "[]", FIND_CONTRACT_INVALID, "/dispatch/1/dtypes"},
-        {"\"format\":\"replay-contract/0\"", "\"format\":\"replay-contract/9\"", FIND_JSON_VALUE, "/format"},
+        {"\"format\":\"replay-contract/1\"", "\"format\":\"replay-contract/9\"", FIND_JSON_VALUE, "/format"},
         {"\"phases\":5,", "\"phases\":5,\"x\":1,", FIND_JSON_UNKNOWN_KEY, "/x"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

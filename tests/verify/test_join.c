@@ -56,7 +56,7 @@ static lanes *pack(const tensor *w)
 }
 
 static const char program[] =
-    "{\"format\":\"replay-reference/0\",\"inputs\":["
+    "{\"format\":\"replay-reference/1\",\"inputs\":["
     "{\"name\":\"x\",\"dtype\":\"f16\",\"shape\":[1024,768]},{\"name\":\"w\",\"dtype\":\"f16\",\"shape\":["
     "768,1024]},"
     "{\"name\":\"v\",\"dtype\":\"f16\",\"shape\":[768,1024]}],\"nodes\":["

@@ -131,7 +131,7 @@ Test(kernels, at_most_64_parameters)
 #define SHA "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 static const char good[] =
-    "{\"format\":\"replay-kernel/0\",\"source\":\"kernels/0.cu\",\"source_sha256\":\"" SHA
+    "{\"format\":\"replay-kernel/1\",\"source\":\"kernels/0.cu\",\"source_sha256\":\"" SHA
     "\",\"entry\":\"k\",\"compiler\":\"NVRTC\","
     "\"version\":\"13.0.88\",\"build\":\"CL-1\",\"options\":[\"-I$CUDA_INCLUDE\",\"-x\"],\"headers\":[{"
     "\"name\":\"a.h\",\"sha256\":\"" SHA "\"}],"
@@ -166,7 +166,7 @@ Test(kernels, record_refused)
         finding_id id;
         const char *where;
     } cases[] = {
-        {"replay-kernel/0", "replay-kernel/1", FIND_JSON_VALUE, "/format"},
+        {"replay-kernel/1", "replay-kernel/2", FIND_JSON_VALUE, "/format"},
         {"\"entry\":\"k\",", "", FIND_JSON_MISSING_KEY, ""},
         {"\"entry\":\"k\"", "\"entry\":\"k\",\"arch\":\"sm_90\"", FIND_JSON_UNKNOWN_KEY, "/arch"},
         {"\"source_sha256\":\"e", "\"source_sha256\":\"E", FIND_JSON_VALUE, "/source_sha256"},

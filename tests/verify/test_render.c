@@ -51,7 +51,7 @@ Test(render, the_shipped_texts)
     "\"left_major\"},{\"kind\":\"strided\",\"strides\":[1]}]}}"
 
 static const char by_hand[] =
-    "{\"format\":\"replay-plan/0\",\"name\":\"n\",\"policy\":{\"resolver\":\"luminal-lt/"
+    "{\"format\":\"replay-plan/1\",\"name\":\"n\",\"policy\":{\"resolver\":\"luminal-lt/"
     "1\",\"arena\":\"given\",\"renderer\":\"luminal-text/1\"},\"symbols\":[],"
     "\"buffers\":[" BUFFER("s2", "system", "rw") "," BUFFER("z", "caller", "rw") "," BUFFER(
         "s1", "system",

@@ -162,7 +162,7 @@ Test(trust, not_signed)
     refuses(&b, envelope(&b, type, bundle_statement(&b, "other", b.root)), FIND_TRUST_SUBJECT,
             "/predicate/name", "another name");
     refuses(&b, envelope(&b, type, span_str("{}")), FIND_TRUST_STATEMENT, "", "no statement");
-    refuses(&b, envelope(&b, type, t_replaced(b.sc, good, "replay-bundle/0", "replay-bundle/1")),
+    refuses(&b, envelope(&b, type, t_replaced(b.sc, good, "replay-bundle/1", "replay-bundle/2")),
             FIND_TRUST_STATEMENT, "/predicate/format", "another format");
     refuses(
         &b,

@@ -36,12 +36,12 @@ static void product(dtype ta, dtype tb, dtype td, int low, int high, int shift)
         scratch_printf(sc, "\"name\":\"b\",\"dtype\":\"%s\",\"shape\":[%d,%d]", dtype_names[tb], N, K);
     const char *recipe_text =
         scratch_printf(sc,
-                       "{\"format\":\"replay-recipe/0\",\"fixture\":\"f\",\"purpose\":\"p\",\"seed\":3,"
+                       "{\"format\":\"replay-recipe/1\",\"fixture\":\"f\",\"purpose\":\"p\",\"seed\":3,"
                        "\"tensors\":[{%s,%s},{%s,%s}]}",
                        a, values, b, values);
     const char *text =
         scratch_printf(sc,
-                       "{\"format\":\"replay-reference/0\",\"inputs\":[{%s},{%s}],\"nodes\":[{\"id\":\"p\","
+                       "{\"format\":\"replay-reference/1\",\"inputs\":[{%s},{%s}],\"nodes\":[{\"id\":\"p\","
                        "\"op\":\"matmul\",\"a\":\"a\",\"b\":\"b\",\"transpose_b\":true}],\"outputs\":"
                        "[{\"name\":\"d\",\"value\":\"p\",\"dtype\":\"%s\"}]}",
                        a, b, dtype_names[td]);
@@ -132,7 +132,7 @@ Test(types, recipes_overflow_as_the_type_does)
         const char *text = scratch_printf(
             sc,
             "{\"format\":\"replay-recipe/"
-            "0\",\"fixture\":\"f\",\"purpose\":\"p\",\"seed\":3,\"tensors\":[{\"name\":\"a\","
+            "1\",\"fixture\":\"f\",\"purpose\":\"p\",\"seed\":3,\"tensors\":[{\"name\":\"a\","
             "\"dtype\":\"%s\",\"shape\":[3],\"generator\":\"constant\",\"value\":%d,\"shift\":0}]}",
             dtype_names[cases[i].type], cases[i].value);
         cr_assert_eq(recipe_read(&e, &rc, sc, "recipe", span_str(text)), RP_OK, "%s", e.msg);

@@ -17,7 +17,7 @@ def manifest(files):
         {"path": p, "bytes": len(b), "sha256": hashlib.sha256(b).hexdigest(), "role": ROLES[p]}
         for p, b in sorted(files.items())
     ]
-    doc = {"format": "replay-bundle/0", "name": "seed", "files": entries, "omitted": []}
+    doc = {"format": "replay-bundle/1", "name": "seed", "files": entries, "omitted": []}
     return (json.dumps(doc, indent=2) + "\n").encode()
 
 
