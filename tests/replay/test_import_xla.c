@@ -99,6 +99,7 @@ typedef struct {
     const char *d;
     unsigned d_bytes;
     const char *dims, *epilogue, *numbers, *precision, *target;
+    bool in_place; /* C is what a kernel made, and D takes its bytes */
     const char *no_bundle;
     const char *has[7]; /* in the calls, the plan, or the reference */
 } derived;
@@ -183,6 +184,14 @@ static const derived variants[] = {
      .numbers = "\"alpha_imag\":0,\"alpha_real\":1,\"beta\":1",
      .epilogue = "BIAS",
      .has = {"\"beta\": 1", "\"bias\": \"p3\"", "\"port\": \"c\""}},
+    {"beta 1, in the place of C",
+     {F16("4,6", 24), F16("6,8", 48)},
+     "f16[4,8]{1,0}",
+     64,
+     PLAIN,
+     .numbers = "\"alpha_imag\":0,\"alpha_real\":1,\"beta\":1",
+     .in_place = true,
+     .has = {"\"beta\": 1", "\"buffer\": \"made_fusion\""}},
     {"gelu",
      {F16("4,6", 24), F16("6,8", 48)},
      "f16[4,8]{1,0}",
@@ -269,6 +278,14 @@ static const char *appended(scratch *sc, const char *to, const char *fmt, ...)
     return scratch_printf(sc, "%s%s", to, more);
 }
 
+/* `more` before the one place where `before` stands. */
+static const char *inserted(scratch *sc, const char *s, const char *before, const char *more)
+{
+    const char *at = strstr(s, before);
+    cr_assert_not_null(at);
+    return scratch_printf(sc, "%.*s%s%s", (int)(at - s), s, more, at);
+}
+
 static void write_derived(scratch *sc, const char *dir, const derived *v)
 {
     const char *hlo = "HloModule jit_small, is_scheduled=true\n\nENTRY %main.1 () -> () {\n", *list = "",
@@ -291,6 +308,16 @@ static void write_derived(scratch *sc, const char *dir, const derived *v)
         sequence = appended(sc, sequence, "    %d:p%d\n", n, n);
         lives = appended(sc, lives, "    p%d{}:0-%d\n", n, n + 1);
     }
+    if (v->in_place) {
+        hlo = appended(sc, hlo, "  %%made_fusion = %s fusion(%%p0), kind=kLoop, calls=%%f\n", v->d);
+        list = appended(sc, list, ", %%made_fusion");
+        places = inserted(
+            sc, places, " value: <1 custom-call",
+            scratch_printf(sc, " value: <0 made_fusion @0> (size=%u,offset=0): %s\n", v->d_bytes, v->d));
+        sequence = appended(sc, sequence, "    %d:made_fusion\n", n);
+        lives = appended(sc, lives, "    made_fusion{}:%d-%d\n", n, n + 1);
+    }
+    int at = n + v->in_place;
     hlo = appended(
         sc, hlo,
         "  %%custom-call.1 = (%s, s8[512]{0}) custom-call(%s), custom_call_target=\"%s\", "
@@ -308,17 +335,22 @@ static void write_derived(scratch *sc, const char *dir, const derived *v)
         "s8[512]{0}\n",
         n + 1, v->d);
     sequence =
-        appended(sc, sequence, "    %d:custom-call.1\n    %d:get-tuple-element.1\n  BufferLiveRange:\n%s", n,
-                 n + 1, lives);
+        appended(sc, sequence, "    %d:custom-call.1\n    %d:get-tuple-element.1\n  BufferLiveRange:\n%s", at,
+                 at + 1, lives);
     sequence = appended(sc, sequence,
                         "    custom-call.1{}:%d-%d\n    custom-call.1{0}:%d-%d\n    custom-call.1{1}:%d-%d\n",
-                        n, n + 1, n, n + 2, n, n);
+                        at, at + 1, at, at + 2, at, at);
     static const char stem[] = "module_1.jit_small.sm_9.0a_gpu_after_optimizations";
     t_write(sc, dir, scratch_printf(sc, "%s.txt", stem), span_str(hlo));
     t_write(sc, dir, scratch_printf(sc, "%s-buffer-assignment.txt", stem), span_str(places));
     t_write(sc, dir, scratch_printf(sc, "%s-live-range.txt", stem), span_str(sequence));
-    t_write(sc, dir, "module_1.jit_small.thunk_sequence.txt",
-            span_str("001: kCublasLtMatmul [source       | sink        ] kCublasLtMatmul\n"));
+    t_write(
+        sc, dir, "module_1.jit_small.thunk_sequence.txt",
+        span_str(
+            v->in_place
+                ? "001: kCustomKernel [source | next=002 (1)] made_fusion grid: [1, 1, 1] threads: [32, 1, "
+                  "1]  shared_memory: 0 bytes\n002: kCublasLtMatmul [prev=001 (1) | sink] kCublasLtMatmul\n"
+                : "001: kCublasLtMatmul [source       | sink        ] kCublasLtMatmul\n"));
 }
 
 /* More than a redirected pipe would take. */
@@ -351,6 +383,10 @@ Test(import_xla, variants, .init = to_nowhere)
                 sc, "%s%s%s", words_of(sc, out, "module_1.jit_small/calls/plan/resolved_calls.json"),
                 words_of(sc, out, "module_1.jit_small/calls/plan/plan.json"),
                 words_of(sc, out, "module_1.jit_small/calls/reference.json"));
+            cr_expect_eq(
+                v->in_place,
+                strstr(words_of(sc, out, "module_1.jit_small/plan/plan/plan.json"), "\"tie\": \"c\"") != NULL,
+                "%s", v->what);
             for (size_t k = 0; k < 7 && v->has[k]; k++)
                 cr_expect(strstr(s, v->has[k]), "%s: no %s in %s", v->what, v->has[k], s);
             cr_expect_eq(packed_and_verified(sc, dir, "out/module_1.jit_small/calls"), EXIT_PASSED, "%s",
