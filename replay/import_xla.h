@@ -84,9 +84,8 @@ const xla_value *xla_operand(const xla_module *m, const xla_instruction *i, size
 /* The value of the instruction itself, or of element k of its tuple. */
 const xla_value *xla_result(const xla_module *m, const xla_instruction *i, int k, xla_type *seen);
 
-/* Strides in elements of a dense type, and its shape from the slowest axis to the fastest. */
+/* Strides in elements of a dense type. */
 void xla_strides(const xla_type *t, uint64_t strides[XLA_RANK]);
-void xla_physical(const xla_type *t, uint64_t shape[XLA_RANK]);
 /* Member `layout`. */
 void xla_layout(jw *j, const xla_type *t);
 /* A name as a plan has it: other characters become '_', and it has at most 64. */

@@ -115,14 +115,9 @@ void xla_strides(const xla_type *t, uint64_t strides[XLA_RANK])
     uint64_t step = 1;
     for (uint64_t i = 0; i < t->rank; i++) {
         strides[t->minor_to_major[i]] = step;
-        step *= t->shape[t->minor_to_major[i]];
+        if (!ck_mul_u64(step, t->shape[t->minor_to_major[i]], &step))
+            step = UINT64_MAX; /* no plan takes it */
     }
-}
-
-void xla_physical(const xla_type *t, uint64_t shape[XLA_RANK])
-{
-    for (uint64_t i = 0; i < t->rank; i++)
-        shape[i] = t->shape[t->minor_to_major[t->rank - 1 - i]];
 }
 
 void xla_layout(jw *j, const xla_type *t)

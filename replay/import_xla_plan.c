@@ -59,15 +59,20 @@ static bool same_type(const xla_type *a, const xla_type *b)
            !memcmp(a->minor_to_major, b->minor_to_major, a->rank * sizeof *a->shape);
 }
 
+static bool id_taken(const xla_builder *b, const char *id)
+{
+    for (size_t k = 0; k < b->n_buffers; k++)
+        if (!strcmp(b->buffers[k].id, id))
+            return true;
+    return false;
+}
+
 static const char *unused_id(xla_builder *b, const char *name)
 {
-    const char *id = xla_id(b->sc, name), *try = id;
-    for (size_t k = 0, at = 0; try && k < b->n_buffers; k++)
-        if (!strcmp(b->buffers[k].id, try)) {
-            try = scratch_printf(b->sc, "%.56s.%zu", id, ++at);
-            k = (size_t)-1;
-        }
-    return try;
+    const char *id = xla_id(b->sc, name), *free_id = id;
+    for (size_t n = 1; free_id && id_taken(b, free_id); n++)
+        free_id = scratch_printf(b->sc, "%.56s.%zu", id, n);
+    return free_id;
 }
 
 static rp_code add_buffer(rp_err *e, xla_builder *b, const xla_value *v)

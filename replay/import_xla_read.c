@@ -155,7 +155,7 @@ static rp_code value(rp_err *e, lines *l, xla_module *m, const char *s)
 {
     const char *id = strchr(s, '<'), *name = id ? strchr(id, ' ') : NULL,
                *at = name ? strstr(name, " @") : NULL;
-    if (!at || !m->n_allocations || m->n_values == XLA_MAX)
+    if (!at || at <= name + 1 || !m->n_allocations || m->n_values == XLA_MAX)
         return fail(e, l, "value: <ID NAME @N> (size=BYTES,offset=BYTES)");
     xla_value *v = &m->values[m->n_values++];
     v->name = name_of(l->sc, name + 1, (size_t)(at - name - 1));
