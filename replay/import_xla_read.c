@@ -270,6 +270,13 @@ static rp_code gemm_config(rp_err *e, lines *l, xla_instruction *i, const char *
     return i->gemm && js_kind(i->gemm) == JS_OBJECT ? RP_OK : fail(e, l, "a gemm_backend_config");
 }
 
+/* The place in a tuple, or -1. */
+static int element_number(const char *s)
+{
+    size_t n = strspn(s, "0123456789");
+    return n < 1 || n > 4 ? -1 : (int)strtoul(s, NULL, 10);
+}
+
 static const char *operands_of(lines *l, xla_instruction *i, const char *p)
 {
     while (*p && *p != ')') {
@@ -283,7 +290,7 @@ static const char *operands_of(lines *l, xla_instruction *i, const char *p)
         size_t k = strcspn(p, "#,)");
         if (*p == '%') {
             if (i->n_operands < XLA_OPERANDS) {
-                i->elements[i->n_operands] = p[k] == '#' ? atoi(p + k + 1) : -1;
+                i->elements[i->n_operands] = p[k] == '#' ? element_number(p + k + 1) : -1;
                 i->operands[i->n_operands] = scratch_strndup(l->sc, p + 1, k - 1);
                 if (!i->operands[i->n_operands])
                     return NULL;
@@ -326,7 +333,7 @@ static rp_code instruction(rp_err *e, lines *l, xla_module *m, char *s)
             return err_nomem(e);
     }
     if (!strcmp(i->opcode, "get-tuple-element"))
-        i->index = strncmp(p, index, strlen(index)) ? -1 : atoi(p + strlen(index));
+        i->index = strncmp(p, index, strlen(index)) ? -1 : element_number(p + strlen(index));
     return xla_is_call(i) ? gemm_config(e, l, i, p) : RP_OK;
 }
 
