@@ -4,7 +4,8 @@
 #   tests/gpu/evidence.sh BUILD OUT
 #
 # OUT gets weight_view.tar, weight_view.small.tar (one run of five phases each), screen.tar (the ten workloads and one pair, as a
-# campaign) and ratio.json (tests/bench/gpu_ratio.py). Unpacked under artifacts/evidence/, with NAME.exit where an audit does not exit 0.
+# campaign), pytorch.tar and transformers.tar (the calls of the two logs in tests/data, imported, a campaign each) and ratio.json
+# (tests/bench/gpu_ratio.py). Unpacked under artifacts/evidence/, with NAME.exit where an audit does not exit 0.
 set -u
 build=$1 out=$2
 work=$(mktemp -d "${TMPDIR:-/tmp}/replay-evidence.XXXXXX") || exit 1
@@ -32,5 +33,18 @@ start=$SECONDS
 "$build/replay" run "${ten[@]}" --pair "$bundles/weight_view.fp32.tar.zst" "$bundles/weight_view.tar.zst" --phases 5 --device gpu --out "$work/screen"
 echo "screen: run exits with $?, $((SECONDS - start)) s"
 keep screen
+for log in pytorch-2.11 transformers-bert-gpt2; do
+    name=${log%%-*}
+    "$build/replay" import cublaslt-log "tests/data/cublaslt-trace-$log.log.zst" -o "$work/calls"
+    calls=()
+    for call in "$work"/calls/call-*; do
+        "$build/replay" pack "$call" -o "$call.tar.zst" >/dev/null && calls+=("$call.tar.zst")
+    done
+    start=$SECONDS
+    "$build/replay" run "${calls[@]}" --phases 5 --device gpu --out "$work/$name"
+    echo "$name: run exits with $?, $((SECONDS - start)) s"
+    keep "$name"
+    rm -rf "$work/calls"
+done
 python3 tests/bench/gpu_ratio.py "$build" "$bundles/weight_view.tar.zst" 3 >"$out/ratio.json"
 cat "$out/ratio.json"
