@@ -1,4 +1,5 @@
 /* Fuzzing the reader of the library's log, line by line, with whatever head. */
+#include "plan/lt_call.h"
 #include "plan/lt_trace.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         rp_code code = lt_trace_read(&e, &t, "log", line);
         if (code != RP_OK && !(code == RP_INVALID && e.id == FIND_RUN_INTERCEPT))
             abort();
+        lt_call call;
+        if (!code && !lt_call_of_query(&call, &t.q)) {
+            lt_query back;
+            lt_query_of_call(&back, &call);
+            if (lt_call_of_query(&call, &back))
+                abort();
+        }
         line = end ? end + 1 : NULL;
     }
     scratch_free(sc);

@@ -1,6 +1,7 @@
 /* Fuzzing the captured calls against the resolver. The input is a plan, a zero byte, and the calls recorded
  * for it. */
 #include "plan/calls.h"
+#include "plan/lt_rules.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -24,8 +25,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         !calls_read(&e, &recorded, &n_recorded, sc, "calls.json", text) &&
         !resolve_plan(&e, &fs, &calls, &n_calls, &ok, sc, p, recorded, n_recorded) && ok) {
         (void)calls_compare(&fs, p, calls, n_calls, recorded, n_recorded, "calls.json");
-        for (uint64_t i = 0; i < n_calls; i++)
+        for (uint64_t i = 0; i < n_calls; i++) {
+            lt_query q;
+            lt_answer a;
             (void)resolve_sentence(sc, p, &calls[i]);
+            resolve_question(&q, p, &calls[i]);
+            lt_decide(&a, &q);
+        }
     }
     if (e.code != RP_OK && e.code != RP_INVALID && e.code != RP_NOMEM)
         abort();
