@@ -84,6 +84,9 @@ const xla_value *xla_operand(const xla_module *m, const xla_instruction *i, size
 /* The value of the instruction itself, or of element k of its tuple. */
 const xla_value *xla_result(const xla_module *m, const xla_instruction *i, int k, xla_type *seen);
 
+/* Why there are no sources where the allocations pass 2^53 bytes together. */
+extern const char xla_too_large[];
+
 /* Strides in elements of a dense type. */
 void xla_strides(const xla_type *t, uint64_t strides[XLA_RANK]);
 /* Member `layout`. */

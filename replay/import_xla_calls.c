@@ -115,12 +115,11 @@ static uint64_t peak_of(const builder *b)
 }
 
 /* Memory behind XLA's own. */
-static rp_code behind(rp_err *e, builder *b, uint64_t *at, uint64_t bytes)
+static void behind(builder *b, uint64_t *at, uint64_t bytes)
 {
     *at = b->slab;
     if (!ck_add_u64(b->slab, bytes, &b->slab) || !ck_align_u64(b->slab, 256, &b->slab) || b->slab >> 53)
-        return err_set(e, RP_IO, "the allocations pass 53 bits");
-    return RP_OK;
+        b->why = xla_too_large;
 }
 
 static rp_code one_call(rp_err *e, builder *b, const xla_instruction *from)
@@ -148,9 +147,9 @@ static rp_code one_call(rp_err *e, builder *b, const xla_instruction *from)
     t->result = true;
     t->bytes = x->d->bytes;
     t->arena = arena_place(b, x->d, &t->offset);
-    if (!x->call.workspace_bytes || arena_place(b, x->workspace, &k->workspace))
-        return RP_OK;
-    return behind(e, b, &k->workspace, x->call.workspace_bytes);
+    if (x->call.workspace_bytes && !arena_place(b, x->workspace, &k->workspace))
+        behind(b, &k->workspace, x->call.workspace_bytes);
+    return RP_OK;
 }
 
 /* Whether integers up to `largest` give sums that an F32 holds, call after call, so that any order of adding
@@ -179,13 +178,13 @@ static bool sums_exact(builder *b, int64_t largest)
 static rp_code collect(rp_err *e, builder *b)
 {
     const xla_module *m = b->m;
-    for (size_t i = 0; i < m->n_allocations; i++)
-        if (m->allocations[i].kind == XLA_TEMPORARY && behind(e, b, &b->base[i], m->allocations[i].bytes))
-            return e->code;
+    for (size_t i = 0; i < m->n_allocations && !b->why; i++)
+        if (m->allocations[i].kind == XLA_TEMPORARY)
+            behind(b, &b->base[i], m->allocations[i].bytes);
     for (size_t i = 0; i < m->n_instructions && !b->why; i++)
         if (xla_is_call(&m->instructions[i]) && one_call(e, b, &m->instructions[i]))
             return e->code;
-    if (!b->n_calls)
+    if (!b->why && !b->n_calls)
         b->why = "no __cublas$lt$matmul call: the kernels of the dump have no code";
     b->largest = !b->why && sums_exact(b, 5) ? 5 : 1;
     if (!b->why && b->largest == 1 && !sums_exact(b, 1))

@@ -4,6 +4,8 @@
 #include "replay/import_xla.h"
 #include <ctype.h>
 
+const char xla_too_large[] = "the allocations pass 2^53 bytes together";
+
 bool xla_is_call(const xla_instruction *i)
 {
     static const char stem[] = "__cublas$lt$matmul";

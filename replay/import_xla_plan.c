@@ -104,8 +104,10 @@ static rp_code collect_buffers(rp_err *e, xla_builder *b)
             continue;
         b->base[i] = b->slab;
         if (!ck_add_u64(b->slab, m->allocations[i].bytes, &b->slab) ||
-            !ck_align_u64(b->slab, 256, &b->slab) || b->slab >> 53)
-            return err_set(e, RP_IO, "the allocations pass 53 bits");
+            !ck_align_u64(b->slab, 256, &b->slab) || b->slab >> 53) {
+            obstacle(b, xla_too_large);
+            return RP_OK;
+        }
     }
     for (size_t i = 0; i < m->n_values; i++) {
         const xla_value *v = &m->values[i];

@@ -1,4 +1,5 @@
 #include "gpu/emu/matmul.h"
+#include "gpu/emu/wrap.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -118,7 +119,7 @@ static void finish64(const work *w, uint64_t row, uint64_t col, double v)
     dtype_store(c->d.type, w->m.d, at(&c->d, row, col), v);
 }
 
-static void finish_i32(const work *w, uint64_t row, uint64_t col, uint32_t v)
+WRAPS static void finish_i32(const work *w, uint64_t row, uint64_t col, uint32_t v)
 {
     const lt_call *c = w->call;
     uint32_t more;
@@ -161,16 +162,22 @@ static void *rows64(void *ctx)
     return NULL;
 }
 
+/* An I32 accumulator wraps around. */
+WRAPS static uint32_t dot8(const int8_t *a, const int8_t *b, uint64_t k)
+{
+    uint32_t acc = 0;
+    for (uint64_t i = 0; i < k; i++)
+        acc += (uint32_t)(a[i] * b[i]);
+    return acc;
+}
+
 static void *rows8(void *ctx)
 {
     const work *w = ctx;
     const lt_call *c = w->call;
     for (uint64_t row = w->from; row < w->to; row++)
         for (uint64_t col = 0; col < c->n; col++) {
-            const int8_t *a = w->a8 + row * c->k, *b = w->b8 + col * c->k;
-            uint32_t acc = 0;
-            for (uint64_t i = 0; i < c->k; i++)
-                acc += (uint32_t)(a[i] * b[i]);
+            uint32_t acc = dot8(w->a8 + row * c->k, w->b8 + col * c->k, c->k);
             if (c->d.type == DT_I32)
                 finish_i32(w, row, col, acc);
             else
