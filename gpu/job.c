@@ -6,6 +6,20 @@
 
 const char *const job_phase_names[] = {"validate", "timing", "timeline", "instructions", NULL};
 const char *const job_step_names[] = {"matmul", "kernel", "copy", NULL};
+
+job_step job_step_none(void)
+{
+    return (job_step){.a = -1,
+                      .b = -1,
+                      .c = -1,
+                      .d = -1,
+                      .bias = -1,
+                      .scale_a = -1,
+                      .scale_b = -1,
+                      .workspace = -1,
+                      .src = -1,
+                      .dst = -1};
+}
 static const char *const place_names[] = {"external", "arena", NULL};
 
 /* Whatever the file says, no device holds more; sums of a few of these still fit. */

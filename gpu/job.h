@@ -125,6 +125,8 @@ typedef struct {
     uint64_t output_bytes;      /* length of the whole output blob */
 } job;
 
+/* A step that is bound to no buffer. */
+job_step job_step_none(void);
 /* Write the job as pretty JSON into j. */
 void job_write(jw *j, const job *jb);
 /* Read and check everything: indices, ranges inside the arena and the blob (data_bytes long), products and

@@ -1,21 +1,28 @@
+/* clang-format off */
 /* The typed frozen plan, plan/plan.json, format "replay-plan/1" (docs/schemas/plan.schema.json):
  *
- *   name         of the workload
- *   policy       {resolver, arena, renderer}: named versions, or "given" for the resolver and the arena, and
- * "opaque" for the renderer symbols      [{name, value}] sorted by name: int64 parameters, 8 bytes each (at
- * least 8) in the parameter block buffers      [{id, label, owner, freed_by, access, dtype, layout}] nodes in
- * execution order; one of {op: input,  slots: [{value, buffer}]} {op: output, slots: [{value, buffer,
- * layout}]} {op: alloc | free, buffer} {op: copy,   source, destination} {op: matmul, label, spec, operands:
- * [slot], destination: slot} {op: kernel, label, source, entry, operands: [slot], destination: slot, grid,
- * block, shared_bytes} a slot is {port, buffer, layout}; a kernel's arguments are the operands' pointers in
- * order, the destination's, and the parameter block's (facts of the generated kernels: docs/exporting.md). A
- * destination that overwrites an operand says so: {port, buffer, layout, tie: port of the operand} edges
- * [{from, to, buffer, port, kind: data | anti}]: both constrain order; port "reuse" orders two tenants of one
- *                arena range, of which `buffer` is the later
- *   layout       {shape, spellings: [{kind: right_major | left_major} | {kind: strided, strides}]}: all
- * spellings describe the same placement; strides in elements, 0 for a broadcast axis
+ *   name     of the workload
+ *   policy   {resolver, arena, renderer}: named versions, or "given" for the resolver and the arena, and "opaque" for the
+ *            renderer
+ *   symbols  [{name, value}] sorted by name: int64 parameters, 8 bytes each (at least 8) in the parameter block
+ *   buffers  [{id, label, owner, freed_by, access, dtype, layout}]
+ *   nodes    in execution order; one of
+ *              {op: input,  slots: [{value, buffer}]}
+ *              {op: output, slots: [{value, buffer, layout}]}
+ *              {op: alloc | free, buffer}
+ *              {op: copy,   source, destination}
+ *              {op: matmul, label, operands: [slot], destination: slot, spec}, with resolver given workspace_bytes in its place
+ *              {op: kernel, label, source, entry, operands: [slot], destination: slot, grid, block, shared_bytes}
+ *            a slot is {port, buffer, layout}; a kernel's arguments are the operands' pointers in order, the destination's, and
+ *            the parameter block's (facts of the generated kernels: docs/exporting.md). A destination that overwrites an
+ *            operand says so: {port, buffer, layout, tie: port of the operand}
+ *   edges    [{from, to, buffer, port, kind: data | anti}]: both constrain order; port "reuse" orders two tenants of one
+ *            arena range, of which `buffer` is the later
+ *   layout   {shape, spellings: [{kind: right_major | left_major} | {kind: strided, strides}]}: all spellings describe the
+ *            same placement; strides in elements, 0 for a broadcast axis
  *
  * Everything here is lent by the scratch given to plan_read. Sizes are in elements unless named bytes. */
+/* clang-format on */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
 

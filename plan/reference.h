@@ -1,3 +1,4 @@
+/* clang-format off */
 /* The independent program in FP64: reference.json, format "replay-reference/1".
  *
  *   inputs   [{name, dtype, shape}]
@@ -6,11 +7,13 @@
  *
  * a and b name an input or an earlier node. op is
  *
- *   matmul     b, transpose_a?, transpose_b?: of ranks 2 or 3. The first axis of rank 3 is a batch, the same
- * in both; an operand of rank 2 serves every product. The flags exchange the last two axes add, mul   b:
- * operands broadcast as NumPy's do relu       +0 for negative values and both zeros; keeps a NaN gelu the
- * tanh form: plan/gelu.h slice      axis, from, extent: a part along one axis; the rank stays view offset,
- * shape, strides: element (i, j, …) is a's element offset + i*strides[0] + …, counted row by row
+ *   matmul     b, transpose_a?, transpose_b?: of ranks 2 or 3. The first axis of rank 3 is a batch, the same in both; an
+ *              operand of rank 2 serves every product. The flags exchange the last two axes
+ *   add, mul   b: operands broadcast as NumPy's do
+ *   relu       +0 for negative values and both zeros; keeps a NaN
+ *   gelu       the tanh form: plan/gelu.h
+ *   slice      axis, from, extent: a part along one axis; the rank stays
+ *   view       offset, shape, strides: element (i, j, …) is a's element offset + i*strides[0] + …, counted row by row
  *
  * `round` names a dtype and the value is rounded to it straight from FP64, overflow giving infinity, or with
  * `saturate: true` the largest finite value; integer types round to nearest, ties to even, and always
@@ -20,6 +23,7 @@
  * parallel over rows and batch, so the bits are the same on every machine, compiler and number of threads
  * (built with -ffp-contract=off; products of two F16 or F32 values are exact in FP64). So are those of gelu.
  */
+/* clang-format on */
 #ifndef PLAN_REFERENCE_H
 #define PLAN_REFERENCE_H
 

@@ -124,14 +124,7 @@ static void edges_json(jw *j, const writer *w)
 
 static rp_code put_plan(rp_err *e, writer *w)
 {
-    jw *j = import_begin("replay-plan/1");
-    jw_str(j, "name", w->w.name);
-    jw_obj(j, "policy");
-    jw_str(j, "resolver", "given");
-    jw_str(j, "arena", "given");
-    jw_str(j, "renderer", "opaque");
-    jw_end(j);
-    import_empty(j, "symbols", true);
+    jw *j = import_begin_plan(w->w.name);
     buffers_json(j, w);
     jw_arr(j, "nodes");
     jw_obj(j, NULL);
@@ -260,16 +253,7 @@ static rp_code put_contract(rp_err *e, writer *w)
     jw_arr(j, "tolerances");
     import_lt_tolerance(j, &w->meant);
     jw_end(j);
-    jw_arr(j, "fixtures");
-    jw_obj(j, NULL);
-    jw_str(j, "name", "integers");
-    jw_bool(j, "applies", true);
-    jw_str(j, "property", "Exact sums; any misplaced element shows.");
-    jw_end(j);
-    jw_end(j);
-    jw_u64(j, "checks_per_phase", 1);
-    jw_u64(j, "phases", 5);
-    jw_u64(j, "checks_total", 5);
+    import_checks(j, 1);
     jw_obj(j, "accuracy");
     jw_str(j, "class", exact ? "reference_exact" : "tolerance_bounded");
     jw_u64s(j, "measured_k", &k->k, 1);
@@ -277,15 +261,9 @@ static rp_code put_contract(rp_err *e, writer *w)
            exact ? "Exact while the sums stay below 2^24; then one rounding to the type of d."
                  : "Exact up to GELU, which the library approximates; then one rounding to the type of d.");
     jw_end(j);
-    jw_obj(j, "determinism");
-    jw_bool(j, "claimed", false);
-    jw_str(j, "reason", "A log says nothing about it.");
-    jw_end(j);
-    jw_obj(j, "architecture");
-    jw_u64(j, "kernels_sm", 75);
-    jw_u64(j, "library_sm", dtype_is_float(k->a.type) && dtype_bytes(k->a.type) == 1 ? 89 : 80);
-    jw_str(j, "claim", "The library's own kernels; the log does not name the device.");
-    jw_end(j);
+    import_claims(j, "A log says nothing about it.",
+                  dtype_is_float(k->a.type) && dtype_bytes(k->a.type) == 1 ? 89 : 80,
+                  "The library's own kernels; the log does not name the device.");
     jw_arr(j, "dispatch");
     jw_obj(j, NULL);
     jw_fmt(j, "name", "matmul.%s", dtype_names[k->a.type]);
@@ -324,7 +302,6 @@ static void not_observed(jw *j, const writer *w)
 
 static rp_code put_capture(rp_err *e, writer *w)
 {
-    const uint64_t zeros[3] = {0};
     const import_writer *o = &w->w;
     const char *log = strrchr(o->source, '/');
     jw *j = import_begin("replay-capture/1");
@@ -348,13 +325,7 @@ static rp_code put_capture(rp_err *e, writer *w)
     import_lt_record(j, &w->bound, w->node, w->text);
     jw_end(j);
     jw_arr(j, "kernels");
-    jw_obj(j, NULL);
-    jw_str(j, "name", "");
-    jw_u64(j, "node", w->node);
-    jw_u64s(j, "grid", zeros, 3);
-    jw_u64s(j, "block", zeros, 3);
-    jw_u64(j, "dynamic_shared_bytes", 0);
-    jw_end(j);
+    import_library_launch(j, w->node);
     jw_end(j);
     not_observed(j, w);
     jw_end(j);

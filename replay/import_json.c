@@ -46,7 +46,7 @@ jw *import_begin(const char *format)
     return j;
 }
 
-void import_layout_of(jw *j, const uint64_t *shape, uint64_t rank, const char *kind, const uint64_t *strides)
+void import_layout(jw *j, const uint64_t *shape, uint64_t rank, const char *kind, const uint64_t *strides)
 {
     jw_obj(j, "layout");
     jw_u64s(j, "shape", shape, rank);
@@ -57,35 +57,6 @@ void import_layout_of(jw *j, const uint64_t *shape, uint64_t rank, const char *k
         jw_u64s(j, "strides", strides, rank);
     jw_end(j);
     jw_end(j);
-    jw_end(j);
-}
-
-void import_layout(jw *j, uint64_t first, uint64_t second, const char *kind)
-{
-    const uint64_t shape[] = {first, second};
-    import_layout_of(j, shape, second ? 2 : 1, kind, NULL);
-}
-
-void import_buffer(jw *j, const char *id, bool writable, dtype type, uint64_t first, uint64_t second)
-{
-    jw_obj(j, NULL);
-    jw_str(j, "id", id);
-    jw_str(j, "label", id);
-    jw_str(j, "owner", "caller");
-    jw_str(j, "freed_by", "caller");
-    jw_str(j, "access", writable ? "rw" : "ro");
-    jw_str(j, "dtype", dtype_names[type]);
-    import_layout(j, first, second, "right_major");
-    jw_end(j);
-}
-
-void import_slot(jw *j, const char *key, const char *port, const char *buffer, uint64_t first,
-                 uint64_t second, const char *kind)
-{
-    jw_obj(j, key);
-    jw_str(j, "port", port);
-    jw_str(j, "buffer", buffer);
-    import_layout(j, first, second, kind);
     jw_end(j);
 }
 
@@ -119,33 +90,6 @@ void import_range(jw *j, const char *name, bool steps, uint64_t first, uint64_t 
     }
     jw_u64(j, "offset_bytes", offset);
     jw_u64(j, "bytes", bytes);
-    jw_end(j);
-}
-
-void import_tensor(jw *j, const char *name, dtype type, uint64_t first, uint64_t second, bool values)
-{
-    const uint64_t shape[] = {first, second};
-    jw_obj(j, NULL);
-    jw_str(j, "name", name);
-    jw_str(j, "dtype", dtype_names[type]);
-    jw_u64s(j, "shape", shape, second ? 2 : 1);
-    if (values) {
-        jw_str(j, "generator", "uniform");
-        jw_i64(j, "low", -5);
-        jw_i64(j, "high", 5);
-        jw_i64(j, "shift", 0);
-    }
-    jw_end(j);
-}
-
-void import_node(jw *j, const char *id, const char *op, const char *a, const char *b)
-{
-    jw_obj(j, NULL);
-    jw_str(j, "id", id);
-    jw_str(j, "op", op);
-    jw_str(j, "a", a);
-    if (b)
-        jw_str(j, "b", b);
     jw_end(j);
 }
 
@@ -185,5 +129,57 @@ void import_account(jw *j, const import_writer *w, const char *device)
         jw_digest(j, "sha256", w->digests[i]);
         jw_end(j);
     }
+    jw_end(j);
+}
+
+jw *import_begin_plan(const char *name)
+{
+    jw *j = import_begin("replay-plan/1");
+    jw_str(j, "name", name);
+    jw_obj(j, "policy");
+    jw_str(j, "resolver", "given");
+    jw_str(j, "arena", "given");
+    jw_str(j, "renderer", "opaque");
+    jw_end(j);
+    import_empty(j, "symbols", true);
+    return j;
+}
+
+void import_checks(jw *j, uint64_t outputs)
+{
+    jw_arr(j, "fixtures");
+    jw_obj(j, NULL);
+    jw_str(j, "name", "integers");
+    jw_bool(j, "applies", true);
+    jw_str(j, "property", "Exact sums; any misplaced element shows.");
+    jw_end(j);
+    jw_end(j);
+    jw_u64(j, "checks_per_phase", outputs);
+    jw_u64(j, "phases", 5);
+    jw_u64(j, "checks_total", 5 * outputs);
+}
+
+void import_claims(jw *j, const char *no_determinism, uint64_t library_sm, const char *architecture)
+{
+    jw_obj(j, "determinism");
+    jw_bool(j, "claimed", false);
+    jw_str(j, "reason", no_determinism);
+    jw_end(j);
+    jw_obj(j, "architecture");
+    jw_u64(j, "kernels_sm", 75);
+    jw_u64(j, "library_sm", library_sm);
+    jw_str(j, "claim", architecture);
+    jw_end(j);
+}
+
+void import_library_launch(jw *j, uint64_t node)
+{
+    const uint64_t zeros[3] = {0};
+    jw_obj(j, NULL);
+    jw_str(j, "name", "");
+    jw_u64(j, "node", node);
+    jw_u64s(j, "grid", zeros, 3);
+    jw_u64s(j, "block", zeros, 3);
+    jw_u64(j, "dynamic_shared_bytes", 0);
     jw_end(j);
 }

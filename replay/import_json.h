@@ -27,25 +27,28 @@ RP_MUST rp_code import_text(rp_err *e, import_writer *w, const char *path, span 
 RP_MUST rp_code import_flush(rp_err *e, const import_writer *w);
 
 /* An open document of that format, and its end: written to `path` below the folder, digested and freed.
- * Extents: `second` 0 for a vector. */
+ */
 RP_MUST rp_code import_put(rp_err *e, import_writer *w, const char *path, jw *j);
 jw *import_begin(const char *format);
+/* A plan's: its name, the policies of what is taken as it was found, and no symbols. */
+jw *import_begin_plan(const char *name);
 /* Member `layout`: that shape with one spelling, a kind by name, or with strides where they are not NULL. */
-void import_layout_of(jw *j, const uint64_t *shape, uint64_t rank, const char *kind, const uint64_t *strides);
-void import_layout(jw *j, uint64_t first, uint64_t second, const char *kind);
-void import_buffer(jw *j, const char *id, bool writable, dtype type, uint64_t first, uint64_t second);
-void import_slot(jw *j, const char *key, const char *port, const char *buffer, uint64_t first,
-                 uint64_t second, const char *kind);
+void import_layout(jw *j, const uint64_t *shape, uint64_t rank, const char *kind, const uint64_t *strides);
 void import_value(jw *j, const char *name);
 void import_edge(jw *j, uint64_t from, uint64_t to, const char *buffer, const char *port);
 void import_range(jw *j, const char *name, bool steps, uint64_t first, uint64_t end, uint64_t offset,
                   uint64_t bytes);
-void import_tensor(jw *j, const char *name, dtype type, uint64_t first, uint64_t second, bool values);
-void import_node(jw *j, const char *id, const char *op, const char *a, const char *b);
 void import_empty(jw *j, const char *key, bool array);
 /* What an import can say of a run it did not see: no device, no times, and the digests of the files written
  * so far. */
 void import_account(jw *j, const import_writer *w, const char *device);
 void import_not_observed(jw *j, const char *what, const char *reason);
+
+/* Of a contract: the one fixture, "integers", and the counts of its checks; and what is claimed of
+ * determinism (nothing, for that reason) and of devices. */
+void import_checks(jw *j, uint64_t outputs);
+void import_claims(jw *j, const char *no_determinism, uint64_t library_sm, const char *architecture);
+/* Of a capture's kernels: a launch of the library's own, of which nothing is known but the node. */
+void import_library_launch(jw *j, uint64_t node);
 
 #endif

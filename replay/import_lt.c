@@ -24,11 +24,6 @@ static bool dense(const lt_matrix *m)
     return m->ld == minor_of(m) && (!m->batch || (ck_mul_u64(m->ld, major_of(m), &one) && one == m->stride));
 }
 
-bool import_lt_reads(const import_call *c, int which)
-{
-    return c->id[which] && which != LT_D && (which != LT_C || c->call->beta_one);
-}
-
 dtype import_lt_type(const lt_call *c, int which)
 {
     return which <= LT_D ? matrix_of(c, which)->type : which == LT_BIAS ? c->bias_type : DT_F32;

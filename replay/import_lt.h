@@ -16,8 +16,6 @@ typedef struct {
 
 /* NULL, or why no reference program can be written for the call. */
 const char *import_lt_obstacle(const lt_call *c);
-/* Whether the operand is read: c only with beta 1. */
-bool import_lt_reads(const import_call *c, int which);
 dtype import_lt_type(const lt_call *c, int which);
 
 /* Shape of an operand's buffer: [batch, major, minor] where the matrices lie dense, one behind the other,

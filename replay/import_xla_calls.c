@@ -207,7 +207,7 @@ static void buffer_json(jw *j, const tensor_use *t)
     jw_str(j, "freed_by", "caller");
     jw_str(j, "access", t->result ? "rw" : "ro");
     jw_str(j, "dtype", dtype_names[t->type]);
-    import_layout_of(j, t->shape.n, t->shape.rank, "right_major", NULL);
+    import_layout(j, t->shape.n, t->shape.rank, "right_major", NULL);
     jw_end(j);
 }
 
@@ -292,14 +292,7 @@ static void edges(jw *j, const builder *b)
 
 static rp_code put_plan(rp_err *e, import_writer *w, const builder *b)
 {
-    jw *j = import_begin("replay-plan/1");
-    jw_str(j, "name", b->m->name);
-    jw_obj(j, "policy");
-    jw_str(j, "resolver", "given");
-    jw_str(j, "arena", "given");
-    jw_str(j, "renderer", "opaque");
-    jw_end(j);
-    import_empty(j, "symbols", true);
+    jw *j = import_begin_plan(b->m->name);
     jw_arr(j, "buffers");
     for (size_t i = 0; i < b->n_tensors; i++)
         buffer_json(j, &b->tensors[i]);
@@ -473,16 +466,7 @@ static rp_code put_contract(rp_err *e, import_writer *w, const builder *b)
 {
     jw *j = import_begin("replay-contract/1");
     tolerances(j, b);
-    jw_arr(j, "fixtures");
-    jw_obj(j, NULL);
-    jw_str(j, "name", "integers");
-    jw_bool(j, "applies", true);
-    jw_str(j, "property", "Exact sums; any misplaced element shows.");
-    jw_end(j);
-    jw_end(j);
-    jw_u64(j, "checks_per_phase", b->n_calls);
-    jw_u64(j, "phases", 5);
-    jw_u64(j, "checks_total", 5 * b->n_calls);
+    import_checks(j, b->n_calls);
     jw_obj(j, "accuracy");
     jw_str(j, "class", exact(b) ? "reference_exact" : "tolerance_bounded");
     jw_arr(j, "measured_k");
@@ -495,15 +479,7 @@ static rp_code put_contract(rp_err *e, import_writer *w, const builder *b)
             ? "Exact while the sums stay below 2^24."
             : "Sums are exact below 2^24; the library approximates GELU, by how much a dump does not say.");
     jw_end(j);
-    jw_obj(j, "determinism");
-    jw_bool(j, "claimed", false);
-    jw_str(j, "reason", "A dump says nothing about it.");
-    jw_end(j);
-    jw_obj(j, "architecture");
-    jw_u64(j, "kernels_sm", 75);
-    jw_u64(j, "library_sm", 80);
-    jw_str(j, "claim", "The library's own kernels.");
-    jw_end(j);
+    import_claims(j, "A dump says nothing about it.", 80, "The library's own kernels.");
     dispatch(j, b);
     jw_end(j);
     return import_put(e, w, "contract.json", j);
@@ -513,16 +489,9 @@ static rp_code put_contract(rp_err *e, import_writer *w, const builder *b)
 
 static void launches(jw *j, const builder *b)
 {
-    const uint64_t zeros[3] = {0};
     jw_arr(j, "kernels");
     for (size_t i = 0; i < b->n_calls; i++) {
-        jw_obj(j, NULL);
-        jw_str(j, "name", "");
-        jw_u64(j, "node", b->calls[i].node);
-        jw_u64s(j, "grid", zeros, 3);
-        jw_u64s(j, "block", zeros, 3);
-        jw_u64(j, "dynamic_shared_bytes", 0);
-        jw_end(j);
+        import_library_launch(j, b->calls[i].node);
     }
     jw_end(j);
 }

@@ -10,7 +10,7 @@ static const size_t none = SIZE_MAX;
 static void put_layout(jw *j, const xla_value *v)
 {
     if (v->type.tuple)
-        import_layout_of(j, &v->bytes, 1, "right_major", NULL); /* a table of pointers, as bytes */
+        import_layout(j, &v->bytes, 1, "right_major", NULL); /* a table of pointers, as bytes */
     else
         xla_layout(j, &v->type);
 }
@@ -104,14 +104,7 @@ static void nodes_json(jw *j, const xla_builder *b)
 
 static rp_code put_plan(rp_err *e, import_writer *w, const xla_builder *b)
 {
-    jw *j = import_begin("replay-plan/1");
-    jw_str(j, "name", b->m->name);
-    jw_obj(j, "policy");
-    jw_str(j, "resolver", "given");
-    jw_str(j, "arena", "given");
-    jw_str(j, "renderer", "opaque");
-    jw_end(j);
-    import_empty(j, "symbols", true);
+    jw *j = import_begin_plan(b->m->name);
     jw_arr(j, "buffers");
     for (size_t k = 0; k < b->n_buffers; k++)
         if (b->buffers[k].value)

@@ -131,8 +131,7 @@ void xla_layout(jw *j, const xla_type *t)
         left &= t->minor_to_major[i] == i;
     }
     xla_strides(t, strides);
-    import_layout_of(j, t->shape, t->rank, right ? "right_major" : "left_major",
-                     right || left ? NULL : strides);
+    import_layout(j, t->shape, t->rank, right ? "right_major" : "left_major", right || left ? NULL : strides);
 }
 
 const char *xla_id(scratch *sc, const char *name)

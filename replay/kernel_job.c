@@ -183,18 +183,9 @@ static rp_code read_step(reader *r)
     job_step *s = scratch_alloc(r->sc, sizeof *s);
     if (!s)
         return err_nomem(e);
-    *s = (job_step){.kind = JOB_KERNEL,
-                    .entry = r->k->entry,
-                    .a = -1,
-                    .b = -1,
-                    .c = -1,
-                    .d = -1,
-                    .bias = -1,
-                    .scale_a = -1,
-                    .scale_b = -1,
-                    .workspace = -1,
-                    .src = -1,
-                    .dst = -1};
+    *s = job_step_none();
+    s->kind = JOB_KERNEL;
+    s->entry = r->k->entry;
     if (js_u64s(e, s->grid, 3, r->root, "grid") || js_u64s(e, s->block, 3, r->root, "block") ||
         js_u64(e, &s->shared_bytes, r->root, "shared_bytes") || read_args(r, s))
         return e->code;

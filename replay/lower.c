@@ -135,17 +135,8 @@ static rp_code lower_steps(rp_err *e, lowering *l)
         if (!node_launches(n))
             continue;
         job_step *s = &j->steps[j->n_steps++];
-        *s = (job_step){.node = i,
-                        .a = -1,
-                        .b = -1,
-                        .c = -1,
-                        .d = -1,
-                        .bias = -1,
-                        .scale_a = -1,
-                        .scale_b = -1,
-                        .workspace = -1,
-                        .src = -1,
-                        .dst = -1};
+        *s = job_step_none();
+        s->node = i;
         if (n->op == NODE_MATMUL) {
             lower_matmul(l, s, i);
         } else if (n->op == NODE_KERNEL) {
