@@ -267,16 +267,24 @@ static rp_code check_types(reader *r, const js_node *v, const job_step *s)
     return RP_OK;
 }
 
-/* The matrix has the extents that the call's sizes ask for and ends inside its buffer. */
+/* The matrix has the extents that the call's sizes ask for. */
+static rp_code check_extents(reader *r, const js_node *v, const char *what, const lt_matrix *m, uint64_t rows,
+                             uint64_t cols)
+{
+    if (m->rows == rows && m->cols == cols)
+        return RP_OK;
+    return js_fail(r->e, v, FIND_JSON_VALUE, "expected %s of %llu rows and %llu columns, found %llu and %llu",
+                   what, (unsigned long long)rows, (unsigned long long)cols, (unsigned long long)m->rows,
+                   (unsigned long long)m->cols);
+}
+
+/* And it ends inside its buffer. */
 static rp_code check_matrix(reader *r, const js_node *v, const char *what, const lt_matrix *m, uint64_t rows,
                             uint64_t cols, int64_t buffer)
 {
     const job_buffer *b = &r->jb->buffers[buffer];
-    if (m->rows != rows || m->cols != cols)
-        return js_fail(r->e, v, FIND_JSON_VALUE,
-                       "expected %s of %llu rows and %llu columns, found %llu and %llu", what,
-                       (unsigned long long)rows, (unsigned long long)cols, (unsigned long long)m->rows,
-                       (unsigned long long)m->cols);
+    if (check_extents(r, v, what, m, rows, cols))
+        return r->e->code;
     uint64_t elements, bytes;
     if (!lt_reach(m, &elements) || !ck_mul_u64(elements, dtype_bytes(m->type), &bytes) || bytes > b->bytes)
         return js_fail(r->e, v, FIND_JSON_VALUE,
@@ -335,7 +343,8 @@ static rp_code read_matmul(reader *r, job_step *s, js_node *o)
         return r->e->code;
     if (check_matrix(r, v, "a", &c->a, c->trans_a ? c->k : c->m, c->trans_a ? c->m : c->k, s->a) ||
         check_matrix(r, v, "b", &c->b, c->trans_b ? c->n : c->k, c->trans_b ? c->k : c->n, s->b) ||
-        check_matrix(r, v, "c", &c->c, c->m, c->n, s->c) ||
+        check_extents(r, v, "c", &c->c, c->m, c->n) ||
+        (c->beta_one && check_matrix(r, v, "c", &c->c, c->m, c->n, s->c)) || /* else it is not read */
         check_matrix(r, v, "d", &c->d, c->m, c->n, s->d) ||
         (s->scale_a >= 0 && check_matrix(r, v, "the scale of a", &one, 1, 1, s->scale_a)) ||
         (s->scale_b >= 0 && check_matrix(r, v, "the scale of b", &one, 1, 1, s->scale_b)))

@@ -69,7 +69,7 @@ const char *lt_call_of_query(lt_call *out, const lt_query *q)
         }
     }
     if (lt_epilogue_has_bias(c.epilogue))
-        c.bias_type = q->bias_type != DT_COUNT ? q->bias_type : lt_bias_default(q);
+        c.bias_type = lt_bias_of(q);
     *out = c;
     return NULL;
 }

@@ -249,6 +249,8 @@ bool lt_query_same(const lt_query *a, const lt_query *b)
             (x->batch > 1 && x->stride != y->stride) || px != py)
             return false;
     }
+    if (lt_epilogue_has_bias(a->epilogue) && lt_bias_of(a) != lt_bias_of(b))
+        return false;
     return a->m == b->m && a->n == b->n && a->k == b->k && a->op[0] == b->op[0] && a->op[1] == b->op[1] &&
            a->compute == b->compute && a->scale == b->scale && a->epilogue == b->epilogue &&
            a->scale_mode[0] == b->scale_mode[0] && a->scale_mode[1] == b->scale_mode[1] &&

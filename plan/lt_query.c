@@ -178,9 +178,11 @@ void lt_query_default(lt_query *q)
     }
 }
 
-dtype lt_bias_default(const lt_query *q)
+dtype lt_bias_of(const lt_query *q)
 {
-    return fp8(q->mat[LTM_D].type) ? DT_BF16 : q->mat[LTM_D].type;
+    return q->bias_type != DT_COUNT
+               ? q->bias_type
+               : lt_bias_default(q->mat[LTM_A].type, q->mat[LTM_C].type, q->mat[LTM_D].type, q->scale);
 }
 
 bool lt_span(const lt_operand *m, uint64_t *elements)

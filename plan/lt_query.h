@@ -92,8 +92,8 @@ void lt_query_default(lt_query *q);
 /* From the text above; *q is complete. RP_USAGE says the word. */
 RP_MUST rp_code lt_query_text(rp_err *e, lt_query *q, const char *text);
 
-/* The bias type that the library takes when none is set: D's, and BF16 where D is FP8. */
-dtype lt_bias_default(const lt_query *q);
+/* The bias's type: that set, or the library's default. */
+dtype lt_bias_of(const lt_query *q);
 uint64_t lt_minor(const lt_operand *m);
 uint64_t lt_major(const lt_operand *m);
 /* Elements from the first to one past the last, over the whole batch; false on overflow. An empty matrix has

@@ -100,6 +100,24 @@ bool lt_test_buffer_type(const lt_facts *f, lt_seen *s)
     return false;
 }
 
+static bool bias_of_another_type(const lt_facts *f, lt_seen *s)
+{
+    const lt_query *q = f->q;
+    dtype want = lt_bias_default(q->mat[LTM_A].type, q->mat[LTM_C].type, q->mat[LTM_D].type, q->scale);
+    return lt_epilogue_has_bias(q->epilogue) && lt_bias_of(q) != want &&
+           words(s, "bias", lt_type_name(lt_bias_of(q)), lt_type_name(want));
+}
+
+bool lt_test_bias_type(const lt_facts *f, lt_seen *s)
+{
+    return !lt_is_fp8(lt_of(f, LTM_A)->type) && bias_of_another_type(f, s);
+}
+
+bool lt_test_bias_fp8_type(const lt_facts *f, lt_seen *s)
+{
+    return lt_is_fp8(lt_of(f, LTM_A)->type) && bias_of_another_type(f, s);
+}
+
 bool lt_test_bias_length(const lt_facts *f, lt_seen *s)
 {
     const lt_query *q = f->q;

@@ -65,6 +65,8 @@
     X(c_null)                                                                                                \
     X(extent)                                                                                                \
     X(buffer_type)                                                                                           \
+    X(bias_type)                                                                                             \
+    X(bias_fp8_type)                                                                                         \
     X(bias_length)                                                                                           \
     X(bias_axis)                                                                                             \
     X(pointer_align)                                                                                         \

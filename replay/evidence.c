@@ -69,6 +69,9 @@ static rp_code write_sums(rp_err *e, const evidence *ev)
         uint64_t size;
         char hex[DIGEST_HEX];
         const char *full = file_join(ev->sc, ev->dir, paths[i]);
+        /* An earlier list is there where the end was tried and failed. */
+        if (!strcmp(paths[i], evidence_sums_name))
+            continue;
         if (!full) {
             err_nomem(e);
         } else if (!digest_file(e, &d, &size, full)) {

@@ -3,6 +3,7 @@
 #include "artifacts/base/ck.h"
 #include "artifacts/base/file.h"
 #include "plan/lt_call.h"
+#include "plan/lt_rules.h"
 #include "replay/import_lt.h"
 
 enum { ALIGN = 256, PARAMETER_BYTES = 8 };
@@ -36,6 +37,8 @@ static bool one_buffer(const lt_call *c, const lt_trace *t)
 /* What the trace says of the call; NULL, or what a plan cannot express. */
 static const char *take(writer *w, const lt_trace *t)
 {
+    lt_query q;
+    lt_answer answer;
     const char *why = lt_call_of_query(&w->call, &t->q);
     if (why)
         return why;
@@ -46,6 +49,10 @@ static const char *take(writer *w, const lt_trace *t)
     k->b.scaled = t->scaled[1];
     if ((why = import_lt_obstacle(k)))
         return why;
+    lt_query_of_call(&q, k);
+    lt_decide(&answer, &q);
+    if (answer.verdict == LTV_REFUSE)
+        return "a rule refuses the call: its verdict says which";
     w->copies = k->beta_one && !t->out_of_place;
     if (w->copies && !same_matrix(&k->c, &k->d))
         return "C in the place of D, described otherwise";

@@ -46,7 +46,7 @@ static bool bytes_of(const lt_trace *t, int which, uint64_t *bytes)
 {
     uint64_t elements;
     if (which == LT_PTR_BIAS) {
-        dtype type = t->q.bias_type != DT_COUNT ? t->q.bias_type : lt_bias_default(&t->q);
+        dtype type = lt_bias_of(&t->q);
         return ck_mul_u64(t->q.m, dtype_bytes(type), bytes);
     }
     return lt_span(&t->q.mat[which], &elements) &&

@@ -84,8 +84,7 @@ void lt_answer_print(const lt_query *q, const lt_answer *a, int known, scratch *
         fprintf(f,
                 "  bias: %s elements of %s along the rows of d: element i is added to d[i, j], after alpha "
                 "and beta\n",
-                text_count(sc, q->bias_len == UINT64_MAX ? q->m : q->bias_len),
-                lt_type_name(q->bias_type != DT_COUNT ? q->bias_type : lt_bias_default(q)));
+                text_count(sc, q->bias_len == UINT64_MAX ? q->m : q->bias_len), lt_type_name(lt_bias_of(q)));
     fputc('\n', f);
     lt_verdict_print(a, known, sc, f);
 }

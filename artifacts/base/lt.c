@@ -22,6 +22,14 @@ bool lt_epilogue_has_aux(lt_epilogue e)
     return e >= LTE_RELU_AUX;
 }
 
+dtype lt_bias_default(dtype a, dtype c, dtype d, dtype scale)
+{
+    bool fp8 = a == DT_F8_E4M3 || a == DT_F8_E5M2;
+    if (a == DT_I8 && d == DT_I8)
+        return scale;
+    return !fp8 || d == DT_F16 || d == DT_BF16 ? d : c == DT_F16 ? DT_F16 : DT_BF16;
+}
+
 bool lt_reach(const lt_matrix *m, uint64_t *elements)
 {
     uint64_t major = m->order == LTO_ROW ? m->rows : m->cols;

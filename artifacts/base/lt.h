@@ -44,6 +44,10 @@ extern const char *const lt_order_names[], *const lt_compute_names[], *const lt_
 bool lt_epilogue_has_bias(lt_epilogue e); /* adds a bias vector */
 bool lt_epilogue_has_aux(lt_epilogue e);  /* reads or writes an auxiliary matrix or a bias gradient */
 
+/* The type that the library takes a bias for when it is not told (cublasLt.h, BIAS_DATA_TYPE): D's, but that
+ * of the scalars for I8 results of I8, and BF16, or F16 where C is, for F32 and FP8 results of FP8. */
+dtype lt_bias_default(dtype a, dtype c, dtype d, dtype scale);
+
 /* Elements from the first to one past the last that the whole batch touches, a single matrix
  * ld*(major-1)+minor; false on overflow or a zero extent. */
 bool lt_reach(const lt_matrix *m, uint64_t *elements);

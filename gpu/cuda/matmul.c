@@ -35,18 +35,13 @@ static rp_code set_pointer(rp_err *e, matmul *m, const memory *mem, cublasLtMatm
     return set(e, m, attr, &at, sizeof at, name);
 }
 
-/* What the library takes a bias for when it is not told. */
-static dtype default_bias(dtype d)
-{
-    return d == DT_F8_E4M3 || d == DT_F8_E5M2 ? DT_BF16 : d;
-}
-
 static rp_code set_pointers(rp_err *e, matmul *m, const memory *mem, const job_step *s)
 {
-    int32_t bias_type = lt_cuda_type(s->call.bias_type);
+    const lt_call *c = &s->call;
+    int32_t bias_type = lt_cuda_type(c->bias_type);
     if (s->bias >= 0 &&
         (set_pointer(e, m, mem, CUBLASLT_MATMUL_DESC_BIAS_POINTER, s->bias, "BIAS_POINTER") ||
-         (s->call.bias_type != default_bias(s->call.d.type) &&
+         (c->bias_type != lt_bias_default(c->a.type, c->c.type, c->d.type, c->scale) &&
           set(e, m, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias_type, sizeof bias_type, "BIAS_DATA_TYPE"))))
         return e->code;
     if ((s->scale_a >= 0 &&

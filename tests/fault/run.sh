@@ -55,19 +55,22 @@ attempt() {
     sha256sum -c --quiet sums >/dev/null 2>&1 || complain "$kind:$n $name" "an input was changed"
 }
 
+# spread TOTAL N: about N numbers up to it, and always itself: the end of a command is where most can be lost.
+spread() {
+    [ "$1" -eq 0 ] || { seq 1 $((($1 + $2 - 1) / $2)) "$1" && echo "$1"; } | sort -un
+}
+
 # each KINDS NAME OUTPUT COMMAND…
 each() {
-    local kinds=$1 name=$2 output=$3 kind total step n
+    local kinds=$1 name=$2 output=$3 kind total n
     shift 3
     "$@" >"usual.$name" 2>/dev/null || complain "$name" "does not even run"
     [ "$output" = - ] || cp "$output" "made.$name"
     for kind in $kinds; do
         FAULT=$kind:0 FAULT_COUNT=$work/count LD_PRELOAD=$build/tests/fault.so "$@" >/dev/null 2>&1
         read -r total <count
-        step=$(((total + most - 1) / most))
-        [ $step -gt 0 ] || step=1
-        for ((n = 1; n <= total; n += step)); do
-            attempt "$kind" $n "$name" "$output" "$@"
+        for n in $(spread "$total" "$most"); do
+            attempt "$kind" "$n" "$name" "$output" "$@"
         done
     done
 }
@@ -110,7 +113,7 @@ left_evidence() { # OUTPUT: evidence, complete or labelled
 
 # signalled NAME LEFT OUTPUT COMMAND…
 signalled() {
-    local name=$1 left=$2 output=$3 partial=interrupted kind death total step n code said
+    local name=$1 left=$2 output=$3 partial=interrupted kind death total n code said
     shift 3
     rm -rf out && mkdir out
     "$@" >/dev/null 2>&1 || complain "$name" "does not even run"
@@ -120,13 +123,12 @@ signalled() {
         rm -rf out && mkdir out
         FAULT=$kind:0 FAULT_COUNT=$work/count LD_PRELOAD=$build/tests/fault.so "$@" >/dev/null 2>&1
         read -r total <count
-        step=$(((2 * total + most - 1) / most))
-        for ((n = 1; n <= total; n += step)); do
+        for n in $(spread "$total" $((most / 2))); do
             rm -rf out && mkdir out
             [ "$left" != left_file ] || echo before >"$output"
             tried=$((tried + 1))
-            # The braces keep what the shell says of the death.
-            { FAULT=$kind:$n LD_PRELOAD=$build/tests/fault.so "$@" >found 2>message; } 2>/dev/null
+            # As at a terminal, also where this script is in the background. The braces keep what the shell says of the death.
+            { env --default-signal=INT,TERM FAULT="$kind:$n" LD_PRELOAD="$build/tests/fault.so" "$@" >found 2>message; } 2>/dev/null
             code=$?
             [ $code -eq "$death" ] || complain "$kind:$n $name" "exit $code: $(head -c 300 message)"
             said=$($left "$output")
@@ -149,8 +151,7 @@ for kind in write sync rename; do
     rm -rf out && mkdir out
     FAULT=$kind:0 FAULT_COUNT=$work/count LD_PRELOAD=$build/tests/fault.so "${run[@]}" >/dev/null 2>&1
     read -r total <count
-    step=$(((2 * total + most - 1) / most))
-    for ((n = 1; n <= total; n += step)); do
+    for n in $(spread "$total" $((most / 2))); do
         rm -rf out && mkdir out
         tried=$((tried + 1))
         FAULT=$kind:$n LD_PRELOAD=$build/tests/fault.so "${run[@]}" >found 2>message

@@ -323,7 +323,7 @@ Test(job, refuses_wide_matmuls)
     REFUSED_WIDE("/steps/0/call/a/stride", c->a.stride = UINT64_C(1) << 51);
     REFUSED_WIDE("/steps/0/call", c->a.stride = 49); /* 49 + 16 bytes of 64 */
     REFUSED_WIDE("/steps/0/call", c->d.stride = 12); /* 12 + 5 values of 16 */
-    REFUSED_WIDE("/steps/0/call", c->c.stride = 12);
+    REFUSED_WIDE("/steps/0/call", c->c.stride = 12; c->beta_one = true);
     REFUSED_WIDE("/steps/0/call", c->d.stride = 0);
     REFUSED_WIDE("/steps/0/call", c->a.scaled = false);
     REFUSED_WIDE("/steps/0/call", c->d.scaled = true);

@@ -1,6 +1,8 @@
 /* Policy given: recorded calls bound to their nodes and judged by the rules of the library. */
 #include "plan/calls.h"
 #include "plan/lt_call.h"
+#include "plan/lt_csv.h"
+#include "plan/lt_rules.h"
 #include "tests/support.h"
 #include <criterion/criterion.h>
 
@@ -396,4 +398,55 @@ Test(given, call_and_question)
     q.mat[LTM_A].stride = -1;
     cr_expect_not_null(lt_call_of_query(&back, &q));
     scratch_free(sc);
+}
+
+/* cublasLt.h, BIAS_DATA_TYPE. */
+Test(given, bias_default)
+{
+    static const struct {
+        dtype a, c, d, scale, want;
+    } cases[] = {
+        {DT_F16, DT_F16, DT_F16, DT_F32, DT_F16},         {DT_BF16, DT_F32, DT_F32, DT_F32, DT_F32},
+        {DT_F8_E4M3, DT_BF16, DT_BF16, DT_F32, DT_BF16},  {DT_F8_E5M2, DT_F16, DT_F16, DT_F32, DT_F16},
+        {DT_F8_E4M3, DT_F32, DT_F32, DT_F32, DT_BF16},    {DT_F8_E4M3, DT_BF16, DT_F8_E4M3, DT_F32, DT_BF16},
+        {DT_F8_E4M3, DT_F16, DT_F8_E4M3, DT_F32, DT_F16}, {DT_I8, DT_I8, DT_I8, DT_F32, DT_F32},
+        {DT_F64, DT_F64, DT_F64, DT_F64, DT_F64},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(lt_bias_default(cases[i].a, cases[i].c, cases[i].d, cases[i].scale), cases[i].want,
+                     "case %zu", i);
+}
+
+/* A bias of another type: seen by the heuristic, or only by the call. Two calls that differ in it are two. */
+Test(given, bias_types)
+{
+    static const struct {
+        const char *call, *rule;
+    } cases[] = {
+        {"m=64 n=32 k=64 a=f16,T d=f16 epilogue=bias bias=f16", NULL},
+        {"m=64 n=32 k=64 a=f16,T d=f16 epilogue=bias bias=bf16", "bias.type"},
+        {"m=64 n=32 k=64 a=f16,T d=f32 epilogue=bias bias=f16", "bias.type"},
+        {"m=64 n=32 k=64 a=bf16,T d=f32 epilogue=relu_bias bias=f32", NULL},
+        {"m=64 n=32 k=64 a=bf16,T d=f32 epilogue=relu bias=bf16", NULL},
+        {"m=64 n=32 k=64 a=e4m3,T d=f32 epilogue=bias", NULL},
+        {"m=64 n=32 k=64 a=e4m3,T d=f32 epilogue=bias bias=bf16", NULL},
+        {"m=64 n=32 k=64 a=e4m3,T d=f32 epilogue=bias bias=f32", "bias.fp8_type"},
+        {"m=64 n=32 k=64 a=e4m3,T d=bf16 epilogue=bias bias=f16", "bias.fp8_type"},
+        {"m=64 n=32 k=64 a=i8,T d=i8 compute=32i scale=f32 epilogue=bias bias=f32", NULL},
+        {"m=64 n=32 k=64 a=i8,T d=i8 compute=32i scale=f32 epilogue=bias bias=i8", "bias.type"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rp_err e = {0};
+        lt_query q;
+        lt_answer a;
+        cr_assert_eq(lt_query_text(&e, &q, cases[i].call), RP_OK, "%s: %s", cases[i].call, e.msg);
+        lt_decide(&a, &q);
+        const lt_hit *h = lt_deciding(&a);
+        cr_expect(!h == !cases[i].rule && (!h || !strcmp(h->rule->id, cases[i].rule)), "%s: %s",
+                  cases[i].call, h ? h->rule->id : "no refusal");
+        lt_query other = q;
+        cr_expect(lt_query_same(&q, &other));
+        other.bias_type = DT_F64;
+        cr_expect_eq(lt_query_same(&q, &other), !lt_epilogue_has_bias(q.epilogue), "%s", cases[i].call);
+    }
 }

@@ -228,7 +228,7 @@ Test(intercept, wide_calls)
         {"Bdesc=[type=R_16F", "Bdesc=[batchCount=3 type=R_8F_E4M3"},
         {"ld=24] D=", "ld=24 batchCount=3 stridedBatchOffset=960] D="},
         {"ld=24] computeDesc", "ld=24 batchCount=3 stridedBatchOffset=960] computeDesc"},
-        {"transb=OP_T]", "transb=OP_T epilogue=EPILOGUE_GELU_BIAS biasPointer=0x9 biasDataType=R_16BF "
+        {"transb=OP_T]", "transb=OP_T epilogue=EPILOGUE_GELU_BIAS biasPointer=0x9 biasDataType=R_16F "
                          "aScalePointer=0x1]"}};
     scratch *sc = scratch_new(0);
     findings fs;
@@ -242,7 +242,7 @@ Test(intercept, wide_calls)
     c.call.a.type = c.call.b.type = DT_F8_E4M3;
     c.call.a.scaled = true;
     c.call.epilogue = LTE_GELU_BIAS;
-    c.call.bias_type = DT_BF16;
+    c.call.bias_type = DT_F16;
     c.has[LT_BIAS] = c.has[LT_SCALE_A] = true;
     span s = span_str(LINE);
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
@@ -257,7 +257,7 @@ Test(intercept, wide_calls)
     } cases[] = {{"batchCount=3 stridedBatchOffset=1344", "batchCount=3 stridedBatchOffset=1345", "a/stride"},
                  {"batchCount=3 stridedBatchOffset=1344", "batchCount=4 stridedBatchOffset=1344", "a/batch"},
                  {"Bdesc=[batchCount=3", "Bdesc=[batchCount=3 stridedBatchOffset=2240", "b/stride"},
-                 {" biasDataType=R_16BF", "", "bias_type"},
+                 {" biasDataType=R_16F", "", "bias_type"},
                  {" aScalePointer=0x1", "", "a/scaled"},
                  {" biasPointer=0x9", "", "biasPointer"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
