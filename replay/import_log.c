@@ -165,8 +165,9 @@ static rp_code write_sequence(rp_err *e, importer *m)
     return RP_OK;
 }
 
-static void operand_json(jw *j, const lt_query *q, int i)
+static void operand_json(jw *j, const lt_trace *t, int i)
 {
+    const lt_query *q = &t->q;
     static const char *const ops[] = {"N", "T", "C"};
     const lt_operand *o = &q->mat[i];
     jw_obj(j, lt_mat_names[i]);
@@ -181,6 +182,8 @@ static void operand_json(jw *j, const lt_query *q, int i)
     jw_u64(j, "promised_alignment", o->promise_bytes);
     if (i < LTM_C)
         jw_str(j, "op", ops[q->op[i]]);
+    if (i < LTM_C && t->scaled[i])
+        jw_bool(j, "scaled", true);
     jw_end(j);
 }
 
@@ -197,10 +200,12 @@ static void call_json(jw *j, importer *m, const logged_call *c, const char *fold
     jw_u64(j, "n", q->n);
     jw_u64(j, "k", q->k);
     for (int i = 0; i < LTM_COUNT; i++)
-        operand_json(j, q, i);
+        operand_json(j, &c->first, i);
     jw_str(j, "compute", lt_compute_names[q->compute]);
     jw_str(j, "scale", lt_type_name(q->scale));
     jw_str(j, "epilogue", lt_epilogue_names[q->epilogue]);
+    if (lt_epilogue_has_bias(q->epilogue))
+        jw_str(j, "bias_type", lt_type_name(lt_bias_of(q)));
     jw_f64(j, "beta", q->beta);
     jw_bool(j, "beta_assumed", c->first.beta_unsaid);
     jw_bool(j, "out_of_place", c->first.out_of_place);

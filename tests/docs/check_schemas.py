@@ -196,7 +196,14 @@ def live_signed_audit(replay, folder, tmp):
 
 
 def live_imported(replay, tmp):
-    """An XLA dump without library calls, and one with: what import writes of each module."""
+    """Two logs, an XLA dump without library calls and one with: what import writes of each call and module."""
+    for name in ("pytorch-2.11", "transformers-bert-gpt2"):
+        out = os.path.join(tmp, name)
+        log = os.path.join(TOP, "tests/data/cublaslt-trace-%s.log.zst" % name)
+        live("imported", [0], [replay, "import", "cublaslt-log", log, "-o", out, "--json"])
+        check_file("imported_log", out + "/calls.json")
+        for call in sorted(glob.glob(out + "/call-*")):
+            check_documents(call)
     for name in ("xla-default", "xla-cublaslt"):
         packed = os.path.join(TOP, "tests/data/xla-dump/%s.tar.zst" % name)
         line = 'zstd -dcq "$1" | tar x -C "$2"'
