@@ -8,6 +8,7 @@
 #include "replay/run.h"
 #include "replay/summary.h"
 #include "replay/targets.h"
+#include <unistd.h>
 
 typedef struct {
     scratch *sc;
@@ -214,6 +215,9 @@ static rp_code all(rp_err *e, many *x, const char **paths, size_t n)
     }
     if (x->opt->pair[0] && pair_of(e, x))
         return e->code;
+    /* A pair needs the folder before it is known whether it can run. */
+    if (x->ev.dir && !x->c.n_runs && !rmdir(x->ev.dir))
+        x->ev.dir = NULL;
     return x->ev.dir ? claim_figures(e, x) : RP_OK;
 }
 

@@ -173,6 +173,12 @@ Test(campaign, several_and_a_pair)
     expect_figure(a, "pairs", NULL, 1, 1);
     cr_assert_eq(js_len(rig_at(a, "folders")), 4);
     cr_assert_eq(rig_run(&g, NULL, "audit c --root \"$ROOT\"").code, 2);
+    /* No device for either: nothing is left of it. */
+    ran r =
+        rig_run(&g, "no-device", "run small.tar.zst --pair small.tar.zst rows.tar.zst --device gpu --out d");
+    cr_assert_eq(r.code, 4, "%s", r.err);
+    cr_assert(strstr(r.out, "nothing was run"), "%s", r.out);
+    cr_assert(!rig_has(&g, "d") && !rig_has(&g, "d.partial"));
     rig_down(&g);
 }
 
