@@ -18,6 +18,14 @@ static rp_code check_sums(rp_err *e, audited *a, scratch *sc, const char *dir)
     return RP_OK;
 }
 
+/* Whether there is a record of a run or a list of its files: the folder of an interrupted campaign has
+ * neither. */
+static bool evidence_begun(scratch *sc, const char *dir)
+{
+    const char *record = file_join(sc, dir, "evidence.json"), *sums = file_join(sc, dir, evidence_sums_name);
+    return !record || !sums || file_exists(record) || file_exists(sums);
+}
+
 /* Whether evidence has a place for a file of this path (replay/evidence.h). */
 static bool has_place(const char *path)
 {
@@ -342,7 +350,15 @@ rp_code audit_folder(rp_err *e, audited *a, scratch *sc, const char *dir, const 
     }
     if (check_sums(e, a, sc, dir) || evidence_beyond_limits(&a->r->fs))
         return e->code;
-    if (read_claims(e, a, sc, dir) || check_places(e, a, sc, dir))
+    if (read_claims(e, a, sc, dir))
+        return e->code;
+    if (!evidence_begun(sc, dir)) {
+        report_begin(a->r, "phases", true);
+        report_not_checkable(
+            a->r, "neither a record nor a list of files: what runs are below is asked for one by one");
+        return RP_OK;
+    }
+    if (check_places(e, a, sc, dir))
         return e->code;
     if (store_open_folder(e, &a->st, bundle_dir)) {
         report_begin(a->r, "bundle", true);

@@ -261,6 +261,13 @@ Test(campaign, omissions)
     cr_assert_eq(rig_number(a, "figures/0/value"), 1);
     r = rig_run(&g, NULL, "audit c");
     cr_assert(strstr(r.out, "broken.tar.zst: ") && strstr(r.out, "nothere.tar.zst: "), "%s", r.out);
+    /* What an interrupt leaves of a campaign: its runs, and no record of its own. */
+    cr_assert_eq(t_shell(g.dir, "cp -r c e.partial && rm e.partial/campaign.json e.partial/SHA256SUMS"), 0);
+    r = rig_run(&g, NULL, "audit e.partial --json");
+    cr_assert_eq(r.code, 1);
+    a = rig_at(rig_json(&g, &r), "results/0");
+    cr_assert(rig_found(a, "evidence.partial", "evidence.json", NULL), "%s", r.out);
+    cr_assert(!strstr(r.out, "evidence.invalid"), "%s", r.out);
     /* No device: nothing is begun. */
     r = rig_run(&g, "no-device", "run small.tar.zst small.tar.zst --device gpu --out d");
     cr_assert(r.code == 4, "%d %s", r.code, r.err);
