@@ -20,6 +20,7 @@ job_step job_step_none(void)
                       .src = -1,
                       .dst = -1};
 }
+
 static const char *const place_names[] = {"external", "arena", NULL};
 
 /* Whatever the file says, no device holds more; sums of a few of these still fit. */

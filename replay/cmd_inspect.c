@@ -148,12 +148,6 @@ static int print_plan(opened *o)
     printf("%s: resolver %s, arena %s, renderer %s, %llu parameter bytes\n\n", o->b->plan->name,
            o->b->plan->resolver_name, o->b->plan->arena_name, o->b->plan->renderer_name,
            (unsigned long long)plan_parameter_bytes(o->b->plan));
-    if (o->b->plan->arena == ARENA_GIVEN && o->b->recorded_arena && o->b->requests) {
-        rp_err e = {0};
-        findings unsaid; /* `verify` says what does not fit */
-        findings_init(&unsaid, o->sc);
-        (void)!arena_bind(&e, &unsaid, o->b->recorded_arena, o->b->requests, "plan/arena.json");
-    }
     print_buffers(o);
     putchar('\n');
     print_nodes(o);

@@ -167,12 +167,13 @@ static int answer(rp_err *e, opened *o, const options *opt, const resolve_ask *a
     uint64_t n;
     bool ok;
     const plan *p = o->b->plan;
-    if (!p) {
+    if (!p || (opt->arena && !bundle_arena(o->b))) { /* what was asked for cannot be read */
         if (opt->json) {
             jw *j = jw_new(JW_PRETTY);
             jw_obj(j, NULL);
             jw_str(j, "format", "replay-resolved/0");
             report_json(j, o->r);
+            jw_i64(j, "exit", EXIT_REJECTED);
             jw_end(j);
             return cli_print_json(j, EXIT_REJECTED);
         }
@@ -206,7 +207,7 @@ static int answer(rp_err *e, opened *o, const options *opt, const resolve_ask *a
             calls_write(j, p, first, shown);
             explain_json(j, o->sc, p, first, shown, ask);
         }
-        if (o->b->rebuilt_arena)
+        if (bundle_arena(o->b))
             arena_json(j, bundle_arena(o->b));
         report_json(j, r);
         jw_i64(j, "exit", code);
@@ -215,7 +216,7 @@ static int answer(rp_err *e, opened *o, const options *opt, const resolve_ask *a
     }
     for (uint64_t i = 0; ok && !opt->arena && i < shown; i++)
         print_call(o->sc, p, &first[i], ask);
-    if (opt->arena && o->b->rebuilt_arena)
+    if (opt->arena && bundle_arena(o->b))
         picture_print(stdout, o->sc, bundle_arena(o->b), p);
     report_print_findings(r, stdout);
     return cli_finish(code);

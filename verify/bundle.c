@@ -107,6 +107,11 @@ static void load_arena(rp_err *e, bundle *b, findings *fs)
         err_nomem(e);
     else if (bytes_of(e, &text, b, fs, path) && read_ok(e, fs, arena_read(e, l, b->sc, path, text)))
         b->recorded_arena = l;
+    if (e->code || !b->recorded_arena || !b->requests)
+        return;
+    findings quiet; /* what does not fit is reported once, by the arena check */
+    findings_init(&quiet, b->sc);
+    (void)!arena_bind(e, &quiet, b->recorded_arena, b->requests, path);
 }
 
 static void load_calls(rp_err *e, bundle *b, findings *fs)

@@ -47,7 +47,8 @@ typedef struct {
     bundle_fixture *fixtures; /* in path order */
 } bundle;
 
-/* The arena to execute with: the rebuilt one, or under policy "given" the recorded one. */
+/* The arena to execute with: the rebuilt one, or under policy "given" the recorded one; NULL where that
+ * cannot be read, as the findings say. */
 const arena_layout *bundle_arena(const bundle *b);
 /* The kernel with that source path, or NULL. */
 const bundle_kernel *bundle_kernel_of(const bundle *b, const char *source);
