@@ -57,9 +57,23 @@ static void check_digests(report *r, const bundle *b)
     report_end(r, "%llu captured digests against the manifest's", (unsigned long long)compared);
 }
 
+/* What was there has been compared; the first of the files that is omitted leaves the check without answer.
+ */
+static void end_tables(report *r, const bundle *b, const char *const *files, const char *compared)
+{
+    for (size_t i = 0; files[i]; i++)
+        if (manifest_find_omitted(b->man, files[i])) {
+            bundle_unanswered(r, b, files, "");
+            return;
+        }
+    report_end(r, "%s", compared ? compared : "");
+}
+
 static void check_text(rp_err *e, report *r, const bundle *b, const char *path, span rendered)
 {
     span have;
+    if (manifest_find_omitted(b->man, path))
+        return;
     if (store_read(e, &have, r->sc, b->st, path)) {
         err_to_finding(e, &r->fs);
         return;
@@ -76,24 +90,20 @@ static void check_text(rp_err *e, report *r, const bundle *b, const char *path, 
 
 static void check_texts(rp_err *e, report *r, const bundle *b)
 {
-    static const char *const texts[] = {"plan/buffer_ir.txt", "plan/typed_ops.json"};
+    static const char *const texts[] = {"plan/buffer_ir.txt", "plan/typed_ops.json", NULL};
     span typed;
     report_begin(r, "identity.texts", true);
     if (!b->plan) {
         report_not_checkable(r, "plan.json could not be read");
         return;
     }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (manifest_find_omitted(b->man, texts[i])) {
-            bundle_unanswered(r, b, (const char *const[]){texts[i], NULL}, "");
-            return;
-        }
     if (b->plan->renderer == RENDER_OPAQUE) {
-        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-            if (!manifest_find(b->man, texts[i]))
+        for (size_t i = 0; texts[i]; i++)
+            if (!manifest_find(b->man, texts[i]) && !manifest_find_omitted(b->man, texts[i]))
                 findings_add(&r->fs, FIND_FILE_MISSING, texts[i], NULL, NULL, NULL,
                              "expected the captured text, found none");
-        report_end(r, "renderer opaque: buffer_ir.txt and typed_ops.json by digest with the capture alone");
+        end_tables(r, b, texts,
+                   "renderer opaque: buffer_ir.txt and typed_ops.json by digest with the capture alone");
         return;
     }
     const char *ir = render_buffer_ir(r->sc, b->plan);
@@ -104,8 +114,9 @@ static void check_texts(rp_err *e, report *r, const bundle *b)
     check_text(e, r, b, texts[0], span_str(ir));
     if (!e->code)
         check_text(e, r, b, texts[1], typed);
-    report_end(r, "buffer_ir.txt and typed_ops.json re-rendered by %s, byte for byte",
-               b->plan->renderer_name);
+    end_tables(r, b, texts,
+               scratch_printf(r->sc, "buffer_ir.txt and typed_ops.json re-rendered by %s, byte for byte",
+                              b->plan->renderer_name));
 }
 
 static void captured_range(report *r, const bundle *b, const capture_range *c)
@@ -200,14 +211,8 @@ static void captured_kernels(report *r, const bundle *b)
     }
 }
 
-static void check_tables(report *r, const bundle *b)
+static void captured_arena(report *r, const bundle *b)
 {
-    report_begin(r, "identity.tables", true);
-    if (!b->capture || !b->plan || !b->recorded_arena || !b->have_recorded_calls) {
-        bundle_unanswered(r, b, (const char *const[]){"plan/arena.json", "plan/resolved_calls.json", NULL},
-                          "a document that it needs could not be read");
-        return;
-    }
     for (uint64_t i = 0; i < b->capture->n_ranges; i++)
         captured_range(r, b, &b->capture->ranges[i]);
     if (b->capture->n_ranges < b->recorded_arena->n)
@@ -219,12 +224,30 @@ static void check_tables(report *r, const bundle *b)
                      "expected %llu bytes as captured, found %llu",
                      (unsigned long long)b->capture->slab_bytes,
                      (unsigned long long)b->recorded_arena->slab_bytes);
-    captured_calls(r, b);
+}
+
+static void check_tables(report *r, const bundle *b)
+{
+    static const char *const tables[] = {"plan/arena.json", "plan/resolved_calls.json", NULL};
+    report_begin(r, "identity.tables", true);
+    bool arena = b->recorded_arena, calls = b->have_recorded_calls;
+    if (!b->capture || !b->plan || (!arena && !manifest_find_omitted(b->man, tables[0])) ||
+        (!calls && !manifest_find_omitted(b->man, tables[1]))) {
+        report_not_checkable(r, "a document that it needs could not be read");
+        return;
+    }
+    if (arena)
+        captured_arena(r, b);
+    if (calls)
+        captured_calls(r, b);
     captured_kernels(r, b);
-    report_end(r,
-               "captured arena (%llu ranges), calls (%llu) and launches (%llu) against plan, arena and calls",
-               (unsigned long long)b->capture->n_ranges, (unsigned long long)b->capture->n_calls,
-               (unsigned long long)b->capture->n_kernels);
+    end_tables(r, b, tables,
+               scratch_printf(r->sc,
+                              "captured arena (%llu ranges), calls (%llu) and launches (%llu) against plan, "
+                              "arena and calls",
+                              (unsigned long long)b->capture->n_ranges,
+                              (unsigned long long)b->capture->n_calls,
+                              (unsigned long long)b->capture->n_kernels));
 }
 
 void verify_identity(rp_err *e, report *r, const bundle *b)

@@ -41,6 +41,28 @@ static void not_listed(report *r, const char *path)
         "expected this file of the capture given in the bundle or among its omissions, found neither");
 }
 
+/* What is omitted cannot be compared, so a capture never covers it all; but what the list says of it can. */
+static void compare_omitted(report *r, const manifest *m, const char *path, digest captured)
+{
+    const manifest_omitted *o = manifest_find_omitted(m, path);
+    if (!o || !o->has_sha256 || digest_equal(captured, o->sha256))
+        return;
+    char want[DIGEST_HEX], have[DIGEST_HEX];
+    digest_hex(captured, want);
+    digest_hex(o->sha256, have);
+    findings_add(&r->fs, FIND_TRUST_CAPTURE, path, NULL, want, have,
+                 "expected sha256 %s by the capture given, found %s in the manifest's list of omissions",
+                 want, have);
+}
+
+static uint64_t omitted_count(const manifest *m)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < m->n_omitted; i++)
+        n += manifest_role_of(m->omitted[i].path) != ROLE_FIXTURE;
+    return n;
+}
+
 static rp_code match_record(rp_err *e, report *r, verify_result *out, const char *path)
 {
     span text;
@@ -60,9 +82,12 @@ static rp_code match_record(rp_err *e, report *r, verify_result *out, const char
     const manifest_file *own = manifest_find(m, "capture.json");
     out->of += own != NULL;
     out->matched += own && digest_equal(own->sha256, digest_of(text));
-    for (uint64_t i = 0; i < c.n_files; i++)
+    out->of += omitted_count(m);
+    for (uint64_t i = 0; i < c.n_files; i++) {
+        compare_omitted(r, m, c.files[i].path, c.files[i].sha256);
         if (!manifest_find(m, c.files[i].path) && !manifest_find_omitted(m, c.files[i].path))
             not_listed(r, c.files[i].path);
+    }
     return RP_OK;
 }
 
@@ -76,6 +101,7 @@ static rp_code match_folder(rp_err *e, report *r, verify_result *out, const char
         return e->code;
     for (size_t i = 0; i < m->n_files; i++)
         out->of += m->files[i].role != ROLE_FIXTURE;
+    out->of += omitted_count(m);
     for (size_t i = 0; i < n; i++) {
         const manifest_file *f = manifest_find(m, paths[i]);
         file_role role = manifest_role_of(paths[i]);
@@ -86,13 +112,16 @@ static rp_code match_folder(rp_err *e, report *r, verify_result *out, const char
             return err_nomem(e);
         if (role == ROLE_COUNT || role == ROLE_FIXTURE)
             continue;
-        if (!f && !manifest_find_omitted(m, paths[i]))
+        if (!f && !manifest_find_omitted(m, paths[i])) {
             not_listed(r, paths[i]);
-        if (!f)
             continue;
+        }
         if (digest_file(e, &d, &bytes, full))
             return e->code;
-        compare_item(r, out, f, d);
+        if (f)
+            compare_item(r, out, f, d);
+        else
+            compare_omitted(r, m, paths[i], d);
     }
     return RP_OK;
 }
