@@ -197,6 +197,8 @@ static bool destination(xla_builder *b, xla_node *n, const xla_value *v, const x
         if (!same_type(&from->value->type, &v->type) || !same_type(&n->uses[i].seen, seen) ||
             (n->kind == XLA_CALL && strcmp(n->uses[i].port, "c")))
             return obstacle(b, "a result in the bytes of an operand, but not element for element");
+        if (from->output)
+            return obstacle(b, "a result in the bytes of an operand that is an output itself");
         /* One buffer from here on: whoever names the value means the operand's. */
         from->to = to->to > from->to ? to->to : from->to;
         from->output |= to->output;
@@ -204,6 +206,7 @@ static bool destination(xla_builder *b, xla_node *n, const xla_value *v, const x
         n->buffer = n->uses[i].buffer;
         from->value = v;
         n->tie = i;
+        break;
     }
     return true;
 }

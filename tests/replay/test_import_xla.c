@@ -405,17 +405,24 @@ Test(import_xla, plans, .init = to_nowhere)
 #define MOVE_LOOP                                                                                            \
     "sed -i '/^allocation 4/,$ d; /gemm_fusion_dot_general.0 @0/ a\\ value: <32 loop_multiply_fusion @0> "   \
     "(size=2097152,offset=0): f16[1024,1024]{1,0}' " PLACES
+#define IN_PLACE                                                                                             \
+    MOVE_LOOP " && sed -i '/gemm_fusion_dot_general.3 @0/ d' " PLACES                                        \
+              " && printf 'allocation 4: size 3145728, page 0, "                                             \
+              "preallocated-temp:\\n value: <33 gemm_fusion_dot_general.3 @0> (size=3145728,offset=0): "     \
+              "f32[1024,768]{1,0}\\n' "                                                                      \
+              ">> $(ls " PLACES ")"
     static const struct {
         const char *edit, *no_plan, *has;
     } edits[] = {
         {"true", "", "\"entry\": \"gemm_fusion_dot_general_3\""},
         /* A kernel in place: the value before is the value after, element for element. */
-        {MOVE_LOOP " && sed -i '/gemm_fusion_dot_general.3 @0/ d' " PLACES
-                   " && printf 'allocation 4: size 3145728, page 0, "
-                   "preallocated-temp:\\n value: <33 gemm_fusion_dot_general.3 @0> (size=3145728,offset=0): "
-                   "f32[1024,768]{1,0}\\n' "
-                   ">> $(ls " PLACES ")",
-         "", "\"tie\": \"p0\""},
+        {IN_PLACE, "", "\"tie\": \"p0\""},
+        /* In place over what is an output too. */
+        {IN_PLACE " && sed -i 's/ROOT %gemm_fusion_dot_general.3 = \\(.*\\)/%gemm_fusion_dot_general.3 = "
+                  "\\1\\n  ROOT %t = (f16[1024,1024]{1,0}, f32[1024,768]{1,0}) "
+                  "tuple(%gemm_fusion_dot_general.0, %gemm_fusion_dot_general.3)/' " NAME
+                  "*optimizations.txt",
+         "a result in the bytes of an operand that is an output itself", NULL},
         /* The same, but the last kernel overwrites what it reads. */
         {MOVE_LOOP, "plan/arena.json arena.overlap: *", NULL},
         {"sed -i 's/= f16.1024,1024..1,0. fusion(%x.1/= (f16[1024,1024]{1,0}, f16[4]{0}) fusion(%x.1/' " NAME
