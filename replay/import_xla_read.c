@@ -224,8 +224,8 @@ static rp_code read_lives(rp_err *e, xla_module *m, scratch *sc, const char *dir
             return fail(e, &l, "NAME:FROM-TO");
         uint64_t from = strtoull(colon + 1, &end, 10),
                  to = *end == '-' ? strtoull(end + 1, NULL, 10) : UINT64_MAX;
-        if (to == UINT64_MAX)
-            return fail(e, &l, "NAME:FROM-TO");
+        if (end == colon + 1 || to == UINT64_MAX || from > to)
+            return fail(e, &l, "NAME:FROM-TO, FROM no later than TO");
         for (size_t i = 0; i < m->n_values; i++)
             if (!strcmp(m->values[i].name, name)) {
                 m->values[i].from = from;

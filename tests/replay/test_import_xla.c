@@ -480,9 +480,12 @@ Test(import_xla, broken, .init = redirect_both)
         "sed -i 1d module_4634*thunk_sequence.txt",
         "sed -i 's/custom-call.2{} @0/ @0/' module_4634*buffer-assignment.txt",
         "rm *buffer-assignment.txt",
+        /* A life that ends before it begins, whose first step has no successor, hides no overlap. */
+        "sed -i 's/custom-call.2{}:3-4/custom-call.2{}:18446744073709551615-4/' module_4634*live-range.txt",
+        "sed -i 's/custom-call.2{}:3-4/custom-call.2{}:-4/' module_4634*live-range.txt",
     };
-    static const int exits[] = {EXIT_REJECTED,   EXIT_REJECTED,   EXIT_UNREADABLE,
-                                EXIT_UNREADABLE, EXIT_UNREADABLE, EXIT_UNREADABLE};
+    static const int exits[] = {EXIT_REJECTED,   EXIT_REJECTED,   EXIT_UNREADABLE, EXIT_UNREADABLE,
+                                EXIT_UNREADABLE, EXIT_UNREADABLE, EXIT_UNREADABLE, EXIT_UNREADABLE};
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
         cr_assert_eq(t_shell(dir, "rm -rf xla-cublaslt && tar xf x.tar"), 0);
         cr_assert_eq(t_shell(dump, edits[i]), 0);
