@@ -370,7 +370,7 @@ rp_code audit_folder(rp_err *e, audited *a, scratch *sc, const char *dir, const 
     }
     if (verify_bundle(e, &a->v, a->r, a->st, opt))
         return e->code;
-    if (bundle_complete(a->v.bundle) && a->have_claims)
+    if (bundle_runnable(a->v.bundle) && a->have_claims)
         return audit_phases(e, a, sc, dir);
     report_begin(a->r, "phases", true);
     report_not_checkable(a->r, "the retained documents are not enough to judge the phases by");

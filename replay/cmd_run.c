@@ -407,7 +407,7 @@ static void ask_for_all(run *x)
 {
     const manifest *m = x->v.bundle->man;
     const char *list = "", *reason = NULL;
-    if (report_verdict(x->r) != CHECK_PASSED || bundle_complete(x->v.bundle))
+    if (report_verdict(x->r) != CHECK_PASSED || bundle_runnable(x->v.bundle))
         return;
     report_begin(x->r, "complete", true);
     for (size_t i = 0; i < m->n_omitted && list; i++) {
@@ -440,7 +440,7 @@ rp_code run_verify(rp_err *e, run *x, bool *accepted)
     if (verify_bundle(e, &x->v, x->r, x->st, &vo))
         return err_file(e, x->opt->path);
     ask_for_all(x);
-    *accepted = report_verdict(x->r) == CHECK_PASSED && bundle_complete(x->v.bundle);
+    *accepted = report_verdict(x->r) == CHECK_PASSED && bundle_runnable(x->v.bundle);
     if (*accepted)
         run_say(x, "%s: verified, trust: %s\n", text_safe(x->sc, x->v.bundle->man->name),
                 trust_names[x->v.trust]);

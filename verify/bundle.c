@@ -259,3 +259,13 @@ bool bundle_complete(const bundle *b)
             return false;
     return true;
 }
+
+bool bundle_runnable(const bundle *b)
+{
+    if (!bundle_complete(b))
+        return false;
+    for (size_t i = 0; i < b->contract->n_fixtures; i++)
+        if (b->contract->fixtures[i].applies && !bundle_fixture_named(b, b->contract->fixtures[i].name))
+            return false;
+    return true;
+}

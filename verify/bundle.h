@@ -65,7 +65,9 @@ RP_MUST rp_code bundle_load(rp_err *e, bundle **out, findings *fs, scratch *sc, 
 /* Everything that running or auditing needs was read, or is a listed omission of kernels, reference, contract
  * or recipes: a plan signature can be made but for these. */
 bool bundle_describable(const bundle *b);
-/* Everything that running or auditing needs was read. */
+/* Everything that a plan signature needs was read. */
 bool bundle_complete(const bundle *b);
+/* And the recipe of every fixture that the contract applies: everything that running or auditing needs. */
+bool bundle_runnable(const bundle *b);
 
 #endif
